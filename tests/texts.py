@@ -29,7 +29,9 @@ class Text:
 def read(path: Path) -> dict[str, Text]:
     """Return the texts of a file by name, in their order."""
     text = re.sub(r"^### .*\n", "", path.read_text("utf-8"), flags=re.MULTILINE)
-    return dict(_read(part) for part in re.split(r"^=== ", text, flags=re.MULTILINE)[1:])
+    parts = [_read(part) for part in re.split(r"^=== ", text, flags=re.MULTILINE)[1:]]
+    assert parts and len(parts) == len(dict(parts)), f"{path} has no texts, or two of one name"
+    return dict(parts)
 
 
 def _read(text: str) -> tuple[str, Text]:

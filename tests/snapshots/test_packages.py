@@ -3,12 +3,14 @@
 import ast
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from lab.ranks import Outcome
-from tests.texts import parameters, read
+from tests.conftest import interpreter
+from tests.texts import Text, parameters, read
 
 from .baked import PROGRAMS, Baked, reach
 
@@ -18,13 +20,20 @@ PACKAGES = read(PROGRAMS / "packages.txt")
 
 @pytest.mark.parametrize("name", parameters(PACKAGES))
 def test_what_is_a_processs_own_is_its_own(request: pytest.FixtureRequest, name: str) -> None:
-    """In process number namespaces, too, where all ranks may have the same number.
-
-    What is the same is the same, and nothing else is, plainly and in three starts.
-    """
-    program = PACKAGES[name]
+    """In process number namespaces, too, where all ranks may have the same number."""
     kind = {"everyday": "baked", "torch": "baked_with_torch", "corpus": "baked_with_corpus"}
-    baked: Baked = request.getfixturevalue(kind.get("".join(program.traits), "baked_with_packages"))
+    fixture = kind.get("".join(PACKAGES[name].traits), "baked_with_packages")
+    expect_own(request.getfixturevalue(fixture), PACKAGES[name])
+
+
+@pytest.mark.full
+def test_keys_and_random_numbers_with_a_newer_c_library(baked_with: Callable[[str], Baked]) -> None:
+    """That of this Python takes random numbers without a system call."""
+    expect_own(baked_with(str(interpreter("3.14"))), PACKAGES["standard library"])
+
+
+def expect_own(baked: Baked, program: Text) -> None:
+    """Expect that what is the same is the same, and that nothing else is, plainly and in three starts."""
     script = baked.script(f"{program}print(({program.further['alike']},))\nprint(({program.further['own']},))")
     said = baked.bake(script)
     assert f"ends before line {len(program.text.splitlines()) + 1}, " in said, said
