@@ -192,7 +192,7 @@ def test_a_killed_maker_leaves_nothing_that_the_next_does_not_remove(shared: Pre
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         assert shared.start_restored(script).stdout == "none\n"
-    wait_for(lambda: not working_for(shared.library))
+    wait_for(lambda: not shared.at_work())
     for left in tmp_path.iterdir():
         # As if it had been a while.
         os.utime(left, (0, 0))
@@ -201,19 +201,6 @@ def test_a_killed_maker_leaves_nothing_that_the_next_does_not_remove(shared: Pre
     (image,) = shared.images
     assert {path.name for path in image.parents[1].iterdir() if path.is_dir()} == {image.parent.name}
     shutil.copy2(image, shared.directory.with_name("saved"))
-
-
-def working_for(library: Path) -> list[str]:
-    """The processes that do anything for a library: the one that was stopped to be copied, too."""
-    path = str(library).encode()
-    return [process.name for process in Path("/proc").glob("[0-9]*") if path in command_line(process)]
-
-
-def command_line(process: Path) -> bytes:
-    try:
-        return (process / "cmdline").read_bytes()
-    except OSError:
-        return b""
 
 
 def test_why_there_is_no_snapshot(prepared: Prepared) -> None:
