@@ -17,6 +17,7 @@ from lab.ranks import clean_environment
 from mpiimport.runtime.payload.elf import read_shared_object
 from mpiimport.runtime.payload.library_needs import Libraries
 from tests.conftest import ROOT
+from tests.texts import read
 
 RESOLVED = re.compile(r"\t(\S+) (?:=> (/\S+) )?\(0x")
 # ld.so itself and what the kernel maps; both are there before anything is loaded.
@@ -74,103 +75,17 @@ class Library:
 
 
 TOP = "tree/top.so"
-# By path; LD_LIBRARY_PATH is the directory `environment` where there is one.
-CASES: dict[str, dict[str, Library]] = {
-    "runpath with origin": {
-        TOP: Library(("libunit_b.so",), runpath="$ORIGIN/../tree/libs"),
-        "tree/libs/libunit_b.so": Library(("libunit_c.so",), runpath="${ORIGIN}/inner"),
-        "tree/libs/inner/libunit_c.so": Library(),
-    },
-    "rpath with origin": {
-        TOP: Library(("libunit_b.so",), rpath="$ORIGIN/none:$ORIGIN/libs"),
-        "tree/libs/libunit_b.so": Library(),
-    },
-    "absolute runpath of no tree": {
-        TOP: Library(("libunit_b.so",), runpath="DIRECTORY/far"),
-        "far/libunit_b.so": Library(),
-    },
-    "nowhere": {TOP: Library(("libunit_b.so", "libunit_c.so"), runpath="$ORIGIN"), "tree/libunit_c.so": Library()},
-    "environment beats runpath": {
-        TOP: Library(("libunit_b.so",), runpath="$ORIGIN/libs"),
-        "tree/libs/libunit_b.so": Library(),
-        "environment/libunit_b.so": Library(),
-    },
-    "rpath beats environment": {
-        TOP: Library(("libunit_b.so",), rpath="$ORIGIN/libs"),
-        "tree/libs/libunit_b.so": Library(),
-        "environment/libunit_b.so": Library(),
-    },
-    "runpath disables rpath": {
-        TOP: Library(("libunit_b.so",), rpath="$ORIGIN/old", runpath="$ORIGIN/new"),
-        "tree/old/libunit_b.so": Library(),
-        "tree/new/libunit_b.so": Library(),
-    },
-    "rpath is inherited": {
-        TOP: Library(("libunit_b.so",), rpath="$ORIGIN/libs"),
-        "tree/libs/libunit_b.so": Library(("libunit_c.so",)),
-        "tree/libs/libunit_c.so": Library(),
-    },
-    "runpath is not inherited": {
-        TOP: Library(("libunit_b.so",), runpath="$ORIGIN/libs"),
-        "tree/libs/libunit_b.so": Library(("libunit_c.so",)),
-        "tree/libs/libunit_c.so": Library(),
-    },
-    "own rpath comes before that of the loader": {
-        TOP: Library(("libunit_b.so",), rpath="$ORIGIN/libs"),
-        "tree/libs/libunit_b.so": Library(("libunit_c.so",), rpath="$ORIGIN/inner"),
-        "tree/libs/libunit_c.so": Library(),
-        "tree/libs/inner/libunit_c.so": Library(),
-    },
-    "runpath disables the rpath of the loader": {
-        TOP: Library(("libunit_b.so",), rpath="$ORIGIN/libs"),
-        "tree/libs/libunit_b.so": Library(("libunit_c.so",), runpath="$ORIGIN/none"),
-        "tree/libs/libunit_c.so": Library(),
-    },
-    "rpath is inherited past a library with runpath": {
-        TOP: Library(("libunit_b.so",), rpath="$ORIGIN/libs"),
-        "tree/libs/libunit_b.so": Library(("libunit_c.so",), runpath="$ORIGIN/inner"),
-        "tree/libs/inner/libunit_c.so": Library(("libunit_d.so",)),
-        "tree/libs/libunit_d.so": Library(),
-    },
-    "one name is one library": {
-        TOP: Library(("libunit_b.so", "libunit_c.so"), runpath="$ORIGIN/one"),
-        "tree/one/libunit_b.so": Library(),
-        "tree/one/libunit_c.so": Library(("libunit_b.so",), runpath="$ORIGIN/../two"),
-        "tree/two/libunit_b.so": Library(),
-    },
-    "direct needs are found first": {
-        TOP: Library(("libunit_b.so", "libunit_c.so"), runpath="$ORIGIN/one"),
-        "tree/one/libunit_b.so": Library(("libunit_c.so",), runpath="$ORIGIN/../two"),
-        "tree/one/libunit_c.so": Library(),
-        "tree/two/libunit_c.so": Library(),
-    },
-    "circle": {
-        TOP: Library(("libunit_b.so",), rpath="$ORIGIN/libs"),
-        "tree/libs/libunit_b.so": Library(("libunit_c.so",)),
-        "tree/libs/libunit_c.so": Library(("libunit_b.so",)),
-    },
-    "twin of a 32-bit machine": {
-        TOP: Library(("libunit_b.so",), runpath="$ORIGIN/lib32:$ORIGIN/lib64"),
-        "tree/lib32/libunit_b.so": Library(narrow=True),
-        "tree/lib64/libunit_b.so": Library(),
-    },
-    "twin of a 32-bit machine outside the tree": {
-        TOP: Library(("libunit_b.so",), runpath="$ORIGIN/libs"),
-        "tree/libs/libunit_b.so": Library(),
-        "environment/libunit_b.so": Library(narrow=True),
-    },
-    "variant for the processor": {
-        TOP: Library(("libunit_b.so",), runpath="$ORIGIN/libs"),
-        "tree/libs/libunit_b.so": Library(),
-        "tree/libs/glibc-hwcaps/x86-64-v2/libunit_b.so": Library(),
-    },
-    "need with a path": {
-        TOP: Library(("DIRECTORY/tree/libs/libunit_b.so",)),
-        "tree/libs/libunit_b.so": Library(),
-    },
-}
+CASES = read(Path(__file__).with_name("programs") / "library_needs.txt")
 # Which variants a processor takes only ld.so knows; a need that is not found is searched for by it.
-MAY_BE_LEFT_TO_THE_LOADER = {"variant for the processor"}
+MAY_BE_LEFT_TO_THE_LOADER = "processor"
+
+
+def described(text: str) -> Library:
+    """A library of CASES."""
+    said = dict(line.split(" ", 1) for line in text.splitlines())
+    return Library(
+        tuple(said.get("needed", "").split()), said.get("rpath", ""), said.get("runpath", ""), "narrow" in said
+    )
 
 
 def write(directory: Path, libraries: dict[str, Library]) -> Path:
@@ -199,13 +114,13 @@ def needs(path: Path, tree: Path) -> list[str]:
 def test_needs_are_found_where_the_loader_finds_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
 ) -> None:
-    path = write(tmp_path, CASES[case])
+    path = write(tmp_path, {name: described(text) for name, text in CASES[case].further.items()})
     monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
     if (tmp_path / "environment").exists():
         monkeypatch.setenv("LD_LIBRARY_PATH", f"/no-such-directory:{tmp_path}/environment")
     found, expected = sorted(map(os.path.realpath, needs(path, tmp_path / "tree"))), sorted(by_loader(path))
     assert set(found) <= set(expected)
-    assert found == expected or case in MAY_BE_LEFT_TO_THE_LOADER
+    assert found == expected or MAY_BE_LEFT_TO_THE_LOADER in CASES[case].traits
 
 
 @pytest.mark.parametrize(
