@@ -15,6 +15,8 @@ CONFINED = Path(__file__).with_name("confined.py")
 PROGRAMS, SOURCES = (Path(__file__).with_name(name) for name in ("programs", "sources"))
 # In front of those of same_outcome.txt.
 IMPORTS = "import json, re, subprocess, threading, random, logging, argparse, os, sys, tempfile, decimal\n"
+# The first line of what uses register_before_snapshot and the like.
+USING = "from mpiimport import snapshot\n"
 NOT_USED = "mpiimport: the snapshot is not used: "
 
 

@@ -8,9 +8,7 @@ import mpiimport
 from tests.conftest import but_everyday
 from tests.texts import parameters, read
 
-from .baked import PROGRAMS, Baked, reach
-
-USING = "from mpiimport import snapshot\n"
+from .baked import PROGRAMS, USING, Baked, reach
 
 
 @pytest.fixture(autouse=True)

@@ -14,9 +14,8 @@ import mpiimport
 from tests.conftest import SERVED, but_everyday, interpreter, settle, wait_for
 from tests.texts import EVERYDAY, read
 
-from .baked import IMPORTS, PROGRAMS, Baked
+from .baked import IMPORTS, PROGRAMS, USING, Baked
 from .prepared import Prepared
-from .test_hooks import USING
 
 OUTCOMES = read(PROGRAMS / "same_outcome.txt")
 PLANT = "import os\nVALUE = os.environ.get('PLANTED', 'none')\n"

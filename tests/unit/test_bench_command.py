@@ -8,7 +8,9 @@ from mpiimport.host.cli import main
 from mpiimport.host.probe.bench_bcast import Medians, best, pieces, report
 from mpiimport.runtime.option_table import MPI, SHMEM
 from mpiimport.runtime.store.broadcast import PIECE
-from tests.unit.test_profiles import SCHEMA
+from tests.conftest import ROOT
+
+SCHEMA = ROOT / "mpiimport" / "profiles" / "profile.schema.json"
 
 
 def medians(mpi: tuple[float, float], shmem: tuple[float, float]) -> Medians:

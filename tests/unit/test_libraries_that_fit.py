@@ -8,7 +8,7 @@ from mpiimport.runtime.payload.library_needs import Libraries
 from mpiimport.runtime.payload.staging import MOST_OF_ROOM, make_fit
 from mpiimport.runtime.size import Size
 from mpiimport.runtime.store.memory import room
-from tests.unit.test_library_needs import Library
+from tests.unit.libraries import Library
 
 PAGE = 16 << 10
 
