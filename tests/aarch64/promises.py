@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import Mpi
-from tests.snapshots.conftest import Baked
+from tests.snapshots.baked import Baked
 from tests.snapshots.prepared import Prepared
 
 TEXT = """

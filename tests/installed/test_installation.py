@@ -6,30 +6,18 @@ import signal
 import stat
 import subprocess
 import sys
-import tarfile
 import threading
 from pathlib import Path
 
 import pytest
 
 from lab.ranks import Outcome, run
-from tests.conftest import ROOT, wait_for
+from tests.conftest import wait_for
 
 CACHE_TAG = sys.implementation.cache_tag
 SETTINGS, LIST = "etc/site.conf", "share/mpiimport/installed"
 # The machine's own Python; no runtime is found to be recorded.
 ENVIRONMENT = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C"}
-
-
-@pytest.fixture(scope="module")
-def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What people download, unpacked."""
-    (tarball,) = (ROOT / "build" / "dist").glob("mpiimport-*.tar.gz")
-    directory = tmp_path_factory.mktemp("unpacked")
-    with tarfile.open(tarball) as archive:
-        archive.extractall(directory, filter="tar")
-    (release,) = directory.iterdir()
-    return release
 
 
 def call(unpacked: Path, *words: str | Path, umask: str = "022") -> Outcome:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.installed.test_installation import unpacked as unpacked
 
 OLDEST = (2, 17)
 OF_PYTHON = re.compile("_?Py")

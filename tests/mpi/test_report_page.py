@@ -16,8 +16,7 @@ from mpiimport.host.report.file import read_reports
 from mpiimport.host.report.page import page
 from mpiimport.runtime.clock import PHASES
 from tests.conftest import Job, environment_with, provision
-from tests.unit.test_report_command import keep
-from tests.unit.test_report_figures import facts, row
+from tests.unit.reports import facts, keep, row
 
 MANY = 4096
 # As many parts of a page as any browser shows at once.

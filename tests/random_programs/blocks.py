@@ -1,14 +1,15 @@
 """Building blocks of random programs: what users' programs do that an import service might get wrong.
 
-They stand in ``blocks.txt``: ``=== NAME [TRAITS]`` in front of each, ``--- PATH`` in front of a file that it brings;
-``###`` begins a line for readers. ``NN`` stands for the block's number in the program, ``<<a|b>>`` for one of the
-alternatives. A block may use the names of PREAMBLE, prints what it sees, and writes only files whose names carry the
-rank. Paths are relative to the program's directory. Its ``lib`` is in PYTHONPATH.
+They stand in ``blocks.txt``; ``--- PATH`` stands in front of a file that one brings. ``NN`` stands for the block's
+number in the program, ``<<a|b>>`` for one of the alternatives. A block may use the names of PREAMBLE, prints what it
+sees, and writes only files whose names carry the rank. Paths are relative to the program's directory. Its ``lib`` is
+in PYTHONPATH.
 """
 
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from tests.texts import read
 
 PREAMBLE = """\
 import os, sys
@@ -53,27 +54,13 @@ class Dying:
 """
 
 
-def _block(text: str) -> Block:
-    head, _, rest = text.partition("\n")
-    name, _, traits = head.rstrip("]").partition(" [")
-    code, files = _files(rest)
-    named = dict.fromkeys(filter(None, traits.split(", ")), True)
-    return Block(name, DYING + code if "Dying" in code else code, files, **named)
-
-
-def _files(text: str) -> tuple[str, dict[str, str | bytes]]:
-    """Return what stands in front of the first file, and the files."""
-    first, *files = re.split("^--- ", text, flags=re.MULTILINE)
-    return first, {path: content for path, _, content in (each.partition("\n") for each in files)}
-
-
-def _read(name: str) -> str:
-    return re.sub("^### .*\n", "", Path(__file__).with_name(name).read_text("utf-8"), flags=re.MULTILINE)
-
-
-BLOCKS = [_block(text) for text in re.split("^=== ", _read("blocks.txt"), flags=re.MULTILINE)[1:]]
+HERE = Path(__file__).parent
+BLOCKS = [
+    Block(name, DYING * ("Dying" in each.text) + each.text, {**each.further}, **dict.fromkeys(each.traits, True))
+    for name, each in read(HERE / "blocks.txt").items()
+]
 LIBRARY: dict[str, str | bytes] = {
-    **_files(_read("library.txt"))[1],
+    **read(HERE / "library.txt")["library"].further,
     "lib/llatin.py": "# -*- coding: latin-1 -*-\nvalue = '\u00e9'\n".encode("latin-1"),
     "lib/lbom.py": b"\xef\xbb\xbfvalue = '\xc3\xa9'\n",
     "lib/lbadcookie.py": b"# coding: no-such\nvalue = 1\n",

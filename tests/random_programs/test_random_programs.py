@@ -1,6 +1,6 @@
 """Programs made at random from what users' programs do come out served as they come out plainly.
 
-What differs is shown again by ``python -m tests.random_programs SEED --python-mpi DOOR``, which keeps the directories.
+What differs is shown again by ``python -m tests.random_programs SEED``, which keeps the directories.
 """
 
 import re
@@ -65,63 +65,34 @@ def compare(job: Job, mpi: Mpi, made: Program, entry_points: tuple[str, ...], ra
     return {entry_point: result.refused for entry_point, result in served.items()}
 
 
-# What has come out differently once, in its smallest form: seed and blocks.
-REGRESSIONS = {
-    "the pyc of a module that rank 1 alone imports": (1, ("imported by rank 1 alone",)),
-    "a program that closes descriptors": (0, ("high descriptors closed",)),
-    "a program whose bytecode is to go elsewhere": (0, ("pycache prefix",)),
-    "an excepthook that raises": (1, ("end: excepthook raises",)),
-    "no excepthook": (1, ("end: no excepthook",)),
-    "an exception without a standard output": (1, ("end: exception with streams gone",)),
-    "another module as __main__": (3, ("end: main replaced",)),
-    "another function as open": (0, ("builtins replaced",)),
-    "functions of os that refuse": (0, ("functions of os refuse",)),
-    "a path hook taken away": (1, ("hook removed",)),
-    "the next free descriptor": (0, ("a descriptor with nothing imported",)),
-    "files left open": (0, ("csv left open", "gzip left open", "shelf left open", "generator suspended")),
-    "objects that act when they die": (0, ("__del__ in the module", "__del__ in a cycle", "__del__ sees its globals")),
-    "who holds main": (0, ("who holds main",)),
-    "methods of loaders replaced": (0, ("source_to_code replaced", "get_data replaced", "path_stats replaced")),
-    "a method of the finders replaced": (0, ("FileFinder.find_spec replaced",)),
-    "modules that another rank writes": (0, ("existing module rewritten", "existing module removed")),
-    "what stands beside a module": (0, ("package made beside a module", "extension made beside a module")),
-    "caches cleared": (0, ("module written after the caches were cleared",)),
-    "specs and loaders copied": (0, ("specs copied", "specs broadcast")),
-    "code of another module's name": (0, ("code through the loader",)),
-    "descriptors closed in a child": (0, ("all closed in a forked child",)),
-    "exec that fails": (0, ("exec that fails", "collectives")),
-}
+# Taken by name only: seed and block.
+ALONE = {0: "functions of os refuse", 1: "imported by rank 1 alone"}
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("name", REGRESSIONS)
-def test_what_differed_once_comes_out_as_plainly(job: Job, mpich: Mpi, name: str) -> None:
-    seed, blocks = REGRESSIONS[name]
-    compare(job, mpich, program(seed, blocks), ENTRY_POINTS)
+@pytest.mark.parametrize("seed", ALONE)
+def test_a_block_that_is_no_part_of_programs_comes_out_as_plainly(job: Job, mpich: Mpi, seed: int) -> None:
+    compare(job, mpich, program(seed, (ALONE[seed],)), ENTRY_POINTS)
 
 
 SAMPLE = [(seed, ENTRY_POINTS[place % 3]) for place, seed in enumerate(sample())]
 
 
-@pytest.mark.parametrize(("seed", "entry_point"), SAMPLE[1::2])
-def test_a_program_of_the_sample_comes_out_as_plainly(job: Job, mpich: Mpi, seed: int, entry_point: str) -> None:
-    compare(job, mpich, program(seed), (entry_point,))
+def through(number: int, seed: int, entry_point: str) -> list[object]:
+    """The entry points of a program of the sample, and which of them are tried in `make test-full` alone."""
+    every_day = [(entry_point, KEPT), (entry_point,), (), (entry_point,)][number % 4]
+    rest = tuple(each for each in (entry_point, KEPT) if each not in every_day)
+    both = [(every_day, []), (rest, [pytest.mark.full])]
+    return [pytest.param(seed, each, id=f"{seed}-{'-'.join(each)}", marks=marks) for each, marks in both if each]
 
 
 @pytest.mark.parametrize(
-    ("seed", "entry_point"),
-    [pytest.param(*each, marks=pytest.mark.full if n % 2 else ()) for n, each in enumerate(SAMPLE[::2])],
+    ("seed", "entry_points"), [one for number, each in enumerate(SAMPLE) for one in through(number, *each)]
 )
-def test_a_program_of_the_sample_comes_out_plainly_from_a_kept_store_too(
-    job: Job, mpich: Mpi, seed: int, entry_point: str
+def test_a_program_of_the_sample_comes_out_as_plainly(
+    job: Job, mpich: Mpi, seed: int, entry_points: tuple[str, ...]
 ) -> None:
-    compare(job, mpich, program(seed), (entry_point, KEPT))
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("seed", [seed for seed, _ in SAMPLE[1::2]])
-def test_a_random_program_comes_out_plainly_from_a_kept_store(job: Job, mpich: Mpi, seed: int) -> None:
-    compare(job, mpich, program(seed), (KEPT,))
+    compare(job, mpich, program(seed), entry_points)
 
 
 Refusals = dict[tuple[str, int], str]

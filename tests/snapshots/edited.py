@@ -2,130 +2,23 @@
 
 from pathlib import Path
 
+from tests.texts import read
+
+from .baked import PROGRAMS
 from .published import probed
 
-APP = '''\
-"""Relaxes a membrane."""
-import os
 
-os.environ["OMP_NUM_THREADS"] = "1"
-
-import json
-import sys
-import numpy as np
-from mpi4py import MPI
-from scipy import ndimage
-
-import model
-from model.relax import relax
-from settings import SIZE
-
-STEPS = 5
+def _files(name: str) -> dict[str, str]:
+    """The files of a program, of which the main one says at its end what it has imported since its snapshot."""
+    files = read(PROGRAMS / "edited.txt")[name].further
+    return {file: probed(text) if file.endswith(("app.py", "__main__.py")) else text for file, text in files.items()}
 
 
-class Result:
-    """What a rank has found."""
-
-    def __init__(self, field):
-        self.field = field
-
-    def total(self):
-        return round(float(self.field.sum()), 9)
-
-
-def smooth(field):
-    return ndimage.uniform_filter(field, 3)
-
-
-def names_of(modules, place=""):
-    # The entry point of a start without a snapshot has modules of its own.
-    return sorted(name for name, found in modules.items() if name[:9] != "mpiimport" and place in str(found))
-
-
-def described(*objects):
-    import inspect
-
-    return [inspect.getsource(each) for each in objects]
-
-
-def main():
-    field = np.arange(SIZE * SIZE, dtype=float).reshape(SIZE, SIZE) * (MPI.COMM_WORLD.rank + 1)
-    for step in range(STEPS):
-        field = smooth(relax(field))
-    total = Result(field).total()
-    print(json.dumps([total, MPI.COMM_WORLD.allreduce(total), STEPS, SIZE, model.VERSION]))
-    print(described(main, smooth, relax), Result.__doc__, main.__code__.co_firstlineno, __doc__, __file__)
-    print(names_of(sys.modules), names_of(sys.modules, PLACE))
-    print(os.environ.get("OMP_NUM_THREADS"), sorted(globals()), sys.argv[1:], sys.path[0])
-
-
-PLACE = os.path.dirname(__file__)
-if __name__ == "__main__":
-    main()
-'''
-SCRIPT = {
-    "app.py": probed(APP),
-    "settings.py": "SIZE = 8\n",
-    "model/__init__.py": '"""Membranes."""\nimport numpy as np\n\nVERSION = "1.0"\n',
-    "model/relax.py": """\
-from __future__ import annotations
-
-import numpy as np
-from scipy.fft import dct
-
-from .boundary import fixed
-
-TOLERANCE = 1e-3
-
-
-def relax(field):
-    means = dct(field.mean(axis=0))
-    return fixed(0.5 * (field + means[1]))
-""",
-    "model/boundary.py": """\
-import logging
-import numpy as np
-
-log = logging.getLogger(__name__)
-
-
-def fixed(field):
-    field[0] = field[-1] = 0
-    log.debug("the boundary is fixed")
-    return np.asarray(field)
-""",
-}
+SCRIPT = _files("script")
 # Run by ``python -m tool``.
-TOOL = {
-    "tool/__init__.py": '"""A tool."""\nimport numpy as np\n\nVERSION = "2.0"\n',
-    "tool/__main__.py": probed(
-        """\
-import sys
-from mpi4py import MPI
-from scipy import ndimage
-
-from . import VERSION
-from .core import work
+TOOL = _files("tool")
 
 
-def main():
-    print(VERSION, work(ndimage), MPI.COMM_WORLD.allreduce(1), main.__code__.co_firstlineno, __spec__.name)
-    print(sorted(name for name in sys.modules if name[:9] != "mpiimport"), sys.argv[1:])
-
-
-if __name__ == "__main__":
-    main()
-"""
-    ),
-    "tool/core.py": """\
-import numpy as np
-from scipy.fft import dct
-
-
-def work(ndimage):
-    return round(float(ndimage.sum(dct(np.linspace(0, 3, 7)))), 9)
-""",
-}
 # What is in these is no installed package.
 OWN = ("model", "settings", "extra", "more", "colorsys", "json", "tool", "__main__")
 

@@ -8,7 +8,7 @@ from lab.ranks import Outcome, run
 from mpiimport.snapshot.image.library import IMAGE, REACH
 from tests.conftest import settle
 
-from .conftest import NOT_USED, SECONDS, Baked
+from .baked import NOT_USED, SECONDS, Baked
 
 # Text, too: a dictionary of variables may hold any name, as type checkers see it.
 Words = tuple[str, ...] | str
@@ -104,3 +104,16 @@ class Prepared:
         """What is said of the only program: how far its snapshots reach."""
         (reach,) = self.library.glob(f"*/{REACH}")
         return reach.read_text()
+
+    def at_work(self) -> list[int]:
+        """The processes that work for the library: one that was stopped to be copied, too."""
+        word = str(self.library).encode()
+        return [int(each.name) for each in Path("/proc").glob("[0-9]*") if word in of_process(each, "cmdline")]
+
+
+def of_process(process: Path, file: str) -> bytes:
+    """A file of proc(5); nothing where the process has ended."""
+    try:
+        return (process / file).read_bytes()
+    except OSError:
+        return b""

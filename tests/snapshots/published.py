@@ -8,11 +8,12 @@ import socket
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 from lab.ranks import Mpi, Outcome, run
 from tests.conftest import environment_with, settle
 
-from .conftest import Baked
+from .baked import Baked
 
 SCRIPTS = Path(__file__).with_name("scripts")
 RANKS = 2
@@ -150,61 +151,85 @@ def share(times: dict[str, int], new: set[str]) -> float:
     return sum(took for name, took in times.items() if name not in new) / sum(times.values())
 
 
-class Place:
-    """A copy of a program's directory, in which it runs on MPICH's ranks."""
+class Jobs:
+    """Jobs of one program on MPICH's ranks, plainly and from the library of its snapshots. ``place``: its directory."""
 
-    def __init__(self, name: str, prefix: Path, directory: Path, mpi: Mpi) -> None:
-        self.published = PUBLISHED[name]
-        self._mpi = mpi
-        self._baked = Baked(prefix, directory, str(environment_with(self.published.packages)))
-        self._bin = prefix / "bin"
-        self._work, self._probe = directory / name, directory / "probe"
-        shutil.copytree(SCRIPTS / name, self._work)
-        main = self._work / self.published.main
-        if main.suffix != ".py":
-            # As pip writes it.
-            main.write_text(f"#!{self._baked.python}\n{main.read_text()}")
-            main.chmod(0o755)
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            self._port = str(server.getsockname()[1])
+    def __init__(self, prefix: Path, baked: Baked, mpi: Mpi, place: Path, *program: str, **variables: str) -> None:
+        """``program``: the words by which python starts it."""
+        self.place = place
+        self._baked, self._mpi, self._bin = baked, mpi, prefix / "bin"
+        self._library, self._probe = place.parent / "snapshots", place.parent / "probe"
+        self._program, self._own = program, variables
 
     def _variables(self, **more: str) -> dict[str, str]:
-        return self._baked.environment(
-            MPI4PY_LIBMPI=str(self._mpi.library),
-            PATH=f"{Path(self._baked.python).parent}:{os.environ['PATH']}",
-            PYTHONPATH=str(self._work / "lib"),
-            HOME=str(self._work.parent),
-            PROBE=str(self._probe),
-            MASTER_PORT=self._port,
-            MPIIMPORT_SNAPSHOTS=str(self._work.parent / "snapshots"),
-            MPIIMPORT_PREPARE="never",
-            **more,
-        )
+        same = {
+            "MPI4PY_LIBMPI": str(self._mpi.library),
+            "PATH": f"{Path(self._baked.python).parent}:{os.environ['PATH']}",
+            "MPIIMPORT_SNAPSHOTS": str(self._library),
+            "MPIIMPORT_PREPARE": "never",
+            "PROBE": str(self._probe),
+        }
+        return self._baked.environment(**same, **self._own, **more)
 
-    def plain(self, *options: str) -> Ended:
-        command = (self._baked.python, *options, *self.published.words)
-        return run_ranks(self._mpi, RANKS, command, self._variables(), self._work)
+    def prepare(self, makers: int = 1) -> Outcome:
+        settle(self.place, *self.place.rglob("*"))
+        program = (*self._mpi.command(makers), str(self._bin / "python-mpi"), *self._program)
+        return run([str(self._bin / "mpiimport"), "prepare", "--", *program], self._variables(), SECONDS, self.place)
 
-    def prepare(self) -> Outcome:
-        """Make the snapshot, by all ranks, as is said of MKL and PyTorch: they go by how many a node has."""
-        settle(self._work, *self._work.rglob("*"))
-        prepare = (str(self._bin / "mpiimport"), "prepare", "--")
-        program = (*self._mpi.command(RANKS), str(self._bin / "python-mpi"), *self.published.words)
-        return run([*prepare, *program], self._variables(), SECONDS, self._work)
+    def start(self, *words: str, **changes: Any) -> Ended:
+        """Start ranks from what was prepared; see ``_ranks``."""
+        return self._ranks(str(self._bin / "python-mpi"), words, **changes)
 
-    def start(self, **more: str) -> Ended:
-        words = (str(self._bin / "python-mpi"), *self.published.words)
-        return run_ranks(self._mpi, RANKS, words, self._variables(**more), self._work)
+    def plain(self, *words: str, **changes: Any) -> Ended:
+        return self._ranks(self._baked.python, words, **changes)
 
-    def imported_after_the_restore(self) -> set[str]:
-        """The modules of rank 0 that are not from the snapshot. The program is changed behind all cuts for that."""
-        main = self._work / self.published.main
-        main.write_text(probed(main.read_text()))
-        report = self._work.parent / "report.json"
-        ended = self.start(MPIIMPORT_REPORT=str(report))
-        assert ended.status == 0, ended
-        held = json.loads(report.read_text()).get("snapshot", {}).get("modules", 0) if report.exists() else 0
+    def _ranks(
+        self,
+        python: str,
+        words: tuple[str, ...],
+        program: tuple[str, ...] = (),
+        before: tuple[str, ...] = (),
+        directory: Path | None = None,
+        **variables: str,
+    ) -> Ended:
+        """``program``: another than that which is prepared; ``before``: words in front of python."""
+        command = (*before, python, *(program or self._program), *words)
+        return run_ranks(self._mpi, RANKS, command, self._variables(**variables), directory or self.place)
+
+    def times(self, *without: str) -> dict[str, int]:
+        """What each module takes rank 0 plainly, but for those of mpi4py and of packages ``without``."""
+        return self.plain(program=("-X", "importtime", *self._program)).import_times(*without)
+
+    def new(self, held: int = 0) -> set[str]:
         return new_modules(self._probe, held)
+
+    def snapshots(self) -> set[Path]:
+        return {*self._library.glob("*/*/image*")}
+
+
+def published(name: str, prefix: Path, directory: Path, mpi: Mpi) -> Jobs:
+    """Jobs of a copy of a published program."""
+    program, place = PUBLISHED[name], directory / name
+    baked = Baked(prefix, directory, str(environment_with(program.packages)))
+    shutil.copytree(SCRIPTS / name, place)
+    main = place / program.main
+    if main.suffix != ".py":
+        # As pip writes it.
+        main.write_text(f"#!{baked.python}\n{main.read_text()}")
+        main.chmod(0o755)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        own = {"PYTHONPATH": str(place / "lib"), "HOME": str(directory), "MASTER_PORT": str(server.getsockname()[1])}
+    return Jobs(prefix, baked, mpi, place, *program.words, **own)
+
+
+def imported_after_the_restore(jobs: Jobs, name: str) -> set[str]:
+    """The modules of rank 0 that are not from the snapshot. The program is changed behind all cuts for that."""
+    main = jobs.place / PUBLISHED[name].main
+    main.write_text(probed(main.read_text()))
+    report = jobs.place.with_name("report.json")
+    ended = jobs.start(MPIIMPORT_REPORT=str(report))
+    assert ended.status == 0, ended
+    return jobs.new(json.loads(report.read_text()).get("snapshot", {}).get("modules", 0) if report.exists() else 0)
 
 
 def probed(text: str) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import SERVED, but_everyday, interpreter
 
-from .conftest import Baked, reach
+from .baked import Baked, reach
 
 # More than one page of callbacks has.
 SCRIPT = """

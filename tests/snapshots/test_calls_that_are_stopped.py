@@ -11,7 +11,7 @@ from mpiimport.snapshot.audit.causes import read
 from mpiimport.snapshot.audit.observer import MARK
 from tests.conftest import settle
 
-from .conftest import SECONDS
+from .baked import SECONDS
 
 ENDED, KILLED = 7, 128 + 9
 PREPARE = f"""

@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import but_everyday
 
-from .conftest import Baked
+from .baked import Baked
 
 
 @dataclass(frozen=True)

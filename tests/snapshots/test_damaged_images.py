@@ -10,7 +10,7 @@ import pytest
 from mpiimport.snapshot.image_format import BEFORE, CHECKSUM_AT, HEADER, MACHINE, MEMORY, PAGE, SECTIONS, THREAD
 from mpiimport.snapshot.loading import load_extension
 
-from .conftest import NOT_USED, Baked
+from .baked import NOT_USED, Baked
 
 TEXT = "import json, re\nprint(json.dumps([1]))"
 

@@ -5,84 +5,30 @@ Each job computes what its files say now. Where the heads are as they were it ha
 
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from lab.ranks import Mpi, run
-from tests.conftest import settle
+from lab.ranks import Mpi
 
-from .conftest import Baked
+from .baked import Baked
 from .edited import OWN, SCRIPT, TOOL, Editor
 from .edits import EDITS, EDITS_OF_TOOL, Edit
-from .published import RANKS, Ended, new_modules, run_ranks, share, unlike
+from .published import Jobs, share, unlike
 
-SECONDS, ENOUGH = 300, 0.9
+ENOUGH = 0.9
 
 
-class Jobs:
-    """Jobs of one program, and the library of its snapshots. ``place``: its directory, and their own."""
-
-    def __init__(self, prefix: Path, baked: Baked, directory: Path, mpi: Mpi, *program: str) -> None:
-        """``program``: the words by which python starts it."""
-        self.place = directory / "program"
-        self._library = directory / "snapshots"
-        self._baked, self._mpi, self._bin = baked, mpi, prefix / "bin"
-        self._probe = directory / "probe"
-        self._program = program or (str(self.place / "app.py"),)
-
-    def _variables(self, **more: str) -> dict[str, str]:
-        return self._baked.environment(
-            MPI4PY_LIBMPI=str(self._mpi.library),
-            PATH=f"{Path(self._baked.python).parent}:{os.environ['PATH']}",
-            MPIIMPORT_SNAPSHOTS=str(self._library),
-            MPIIMPORT_PREPARE="never",
-            PROBE=str(self._probe),
-            **more,
-        )
-
-    def prepare(self) -> None:
-        settle(self.place, *self.place.rglob("*"))
-        program = (*self._mpi.command(1), str(self._bin / "python-mpi"), *self._program)
-        outcome = run([str(self._bin / "mpiimport"), "prepare", "--", *program], self._variables(), SECONDS, self.place)
-        assert outcome.status == 0, outcome
-
-    def start(self, *words: str, **changes: Any) -> Ended:
-        """Start ranks from what was prepared; see ``_ranks``."""
-        return self._ranks(str(self._bin / "python-mpi"), words, **changes)
-
-    def plain(self, *words: str, **changes: Any) -> Ended:
-        return self._ranks(self._baked.python, words, **changes)
-
-    def _ranks(
-        self,
-        python: str,
-        words: tuple[str, ...],
-        program: tuple[str, ...] = (),
-        before: tuple[str, ...] = (),
-        directory: Path | None = None,
-        **variables: str,
-    ) -> Ended:
-        """``program``: another than that which is prepared; ``before``: words in front of python."""
-        command = (*before, python, *(program or self._program), *words)
-        return run_ranks(self._mpi, RANKS, command, self._variables(**variables), directory or self.place)
-
-    def times(self) -> dict[str, int]:
-        """What each installed module takes rank 0 plainly."""
-        return self.plain(program=("-X", "importtime", *self._program)).import_times(*OWN)
-
-    def new(self) -> set[str]:
-        return new_modules(self._probe)
-
-    def snapshots(self) -> set[Path]:
-        return {*self._library.glob("*/*/image*")}
+def jobs_of(prefix: Path, baked: Baked, directory: Path, mpi: Mpi, *program: str) -> Jobs:
+    """Jobs of a program of ``directory``, by default of its script."""
+    place = directory / "program"
+    return Jobs(prefix, baked, mpi, place, *(program or (str(place / "app.py"),)))
 
 
 def failures(jobs: Jobs, editor: Editor, edits: list[Edit], each: int = 1) -> str:
     """Start a job behind so many edits each time. Return after which it is not as plainly, and after which it has no
     base. Before the first one the program itself is in the snapshot."""
-    times = jobs.times()
-    jobs.prepare()
+    times = jobs.times(*OWN)
+    assert jobs.prepare().status == 0
     assert unlike(jobs.plain(), jobs.start()) == []
     packages = {name.partition(".")[0] for name in jobs.new()}
     assert share(times, jobs.new()) >= ENOUGH and not packages & {"model", "settings", "tool"}
@@ -110,12 +56,12 @@ def failures(jobs: Jobs, editor: Editor, edits: list[Edit], each: int = 1) -> st
     ],
 )
 def test_edits_between_jobs(prefix: Path, baked: Baked, tmp_path: Path, mpich: Mpi, renames: bool, each: int) -> None:
-    jobs = Jobs(prefix, baked, tmp_path, mpich)
+    jobs = jobs_of(prefix, baked, tmp_path, mpich)
     assert failures(jobs, Editor(jobs.place, SCRIPT, renames), EDITS, each) == ""
 
 
 def test_edits_of_a_package_that_is_run(prefix: Path, baked: Baked, tmp_path: Path, mpich: Mpi) -> None:
-    jobs = Jobs(prefix, baked, tmp_path, mpich, "-m", "tool")
+    jobs = jobs_of(prefix, baked, tmp_path, mpich, "-m", "tool")
     assert failures(jobs, Editor(jobs.place, TOOL), EDITS_OF_TOOL) == ""
 
 
@@ -123,13 +69,13 @@ def test_a_link_that_leads_to_another_directory_starts_what_lies_there(
     prefix: Path, baked: Baked, tmp_path: Path, mpich: Mpi
 ) -> None:
     link = tmp_path / "program" / "now"
-    jobs = Jobs(prefix, baked, tmp_path, mpich, str(link / "app.py"))
+    jobs = jobs_of(prefix, baked, tmp_path, mpich, str(link / "app.py"))
     for name in ("first", "second"):
         (jobs.place / name).mkdir(parents=True)
         (jobs.place / name / "app.py").write_text("import json\nfrom own import VALUE\nprint(VALUE)\n")
         (jobs.place / name / "own.py").write_text(f"VALUE = '{name}'\n")
     link.symlink_to("first")
-    jobs.prepare()
+    assert jobs.prepare().status == 0
     assert jobs.start().streams["out.0"] == "first\n"
     link.unlink()
     link.symlink_to("second")
@@ -153,15 +99,15 @@ def test_scripts_with_one_head_and_their_tasks_share_a_base(
 
     So do scripts that begin alike with what is installed; those with own modules lie beside these.
     """
-    jobs = Jobs(prefix, baked, tmp_path, mpich)
+    jobs = jobs_of(prefix, baked, tmp_path, mpich)
     editor = Editor(jobs.place, SCRIPT)
     if own == "none":
         editor.replace("app.py", OWN_IMPORTS, OWN_DEFINITIONS)
     other = jobs.place / "other.py" if own != "none" else tmp_path / "elsewhere" / "app.py"
     other.parent.mkdir(exist_ok=True)
     other.write_text((jobs.place / "app.py").read_text().replace("STEPS = 5\n", f"STEPS = 4\n{SEES}"))
-    times = jobs.times()
-    jobs.prepare()
+    times = jobs.times(*OWN)
+    assert jobs.prepare().status == 0
     made = jobs.snapshots()
     assert made
     task = tmp_path / "task"

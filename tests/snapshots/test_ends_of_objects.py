@@ -1,15 +1,13 @@
 """What an image holds is not looked at by collections, and what acts at its end still does."""
 
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
 
 import mpiimport
 
-from .conftest import Baked, reach
-from .test_hidden_state_of_c import compiled
+from .baked import Baked, compiled, reach, shared_library
 
 # Only the garbage collector ends it, when the interpreter ends.
 CYCLE = """
@@ -21,16 +19,9 @@ one.own = one
 """
 
 
-def test_what_acts_at_its_end_acts_in_each_process(baked: Baked, tmp_path: Path) -> None:
+def test_what_acts_at_its_end_acts_in_each_process(baked: Baked) -> None:
     (baked.modules / "mpiimport").symlink_to(Path(mpiimport.__file__).parent)
     script = baked.script(f"from mpiimport import snapshot\n{CYCLE}\nsnapshot.here()\nprint('on', flush=True)")
-    baked.bake(script)
-    assert baked.start_restored(script).stdout == baked.plain(script).stdout == "on\nended\n"
-
-
-def test_a_module_whose_objects_act_at_their_end_is_as_plainly(baked: Baked) -> None:
-    baked.module("plant", CYCLE)
-    script = baked.script("import plant\nprint('on', flush=True)")
     baked.bake(script)
     assert baked.start_restored(script).stdout == baked.plain(script).stdout == "on\nended\n"
 
@@ -132,41 +123,15 @@ def test_collections_pass_over_what_is_in_the_image(baked: Baked, module: str) -
     assert baked.start_restored(script).stdout == "True True\n"
 
 
-# It tells at the end how many of its objects are still there, as nanobind does. A forked process may abort there.
-COUNTS = """
-#include <Python.h>
-static long there;
-extern int is_child __attribute__((weak));
-static void at_end(void) {
-    if (there) fprintf(stderr, "%%ld are there\\n", there);
-    if (&is_child && is_child) abort();
-}
-static PyObject *new(PyTypeObject *kind, PyObject *given, PyObject *named) { there++; return kind->tp_alloc(kind, 0); }
-static void ended(PyObject *self) {
-    PyTypeObject *kind = Py_TYPE(self);
-    there--;
-    kind->tp_free(self);
-    Py_DECREF(kind);
-}
-static PyType_Slot of_meta[] = {{0}}, of_base[] = {{Py_tp_new, new}, {Py_tp_dealloc, ended}, {0}};
-static PyType_Spec meta = {"%s.meta", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, of_meta};
-static PyType_Spec base = {"plant.Base", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, of_base};
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "plant", "", -1};
-PyMODINIT_FUNC PyInit_plant(void) {
-    PyObject *module = PyModule_Create(&definition);
-    PyModule_AddObject(module, "meta", PyType_FromSpecWithBases(&meta, (PyObject *)&PyType_Type));
-    PyModule_AddObject(module, "Base", PyType_FromSpec(&base));
-    Py_AtExit(at_end);
-    return module;
-}
-"""
-# A library of which an image may have the child's state, by its name.
-OPENBLAS = """
-#include <pthread.h>
-int is_child;
-static void in_child(void) { is_child = 1; }
-__attribute__((constructor)) static void begin(void) { pthread_atfork(0, 0, in_child); }
-"""
+def counting(baked: Baked, name: str, *words: str) -> None:
+    """Make ``plant``, whose metaclass is of a module of this name, and ``held``, of which a class has an object.
+
+    ``words``: more for the compiler.
+    """
+    compiled("counts.c", baked, f'-DMETA="{name}.meta"', *words)
+    baked.module("held", HELD)
+
+
 HELD = """
 import plant
 class Counted(plant.Base, metaclass=plant.meta):
@@ -175,17 +140,6 @@ class Holds:
     one = Counted()
 """
 PASSED_OVER = "print(gc.get_freeze_count() > 1000, len(gc.get_objects()) < 5000)"
-
-
-def counting(baked: Baked, name: str, *words: str) -> None:
-    """Make ``plant``, whose metaclass is of a module of this name, and ``held``, of which a class has an object.
-
-    ``words``: more for the compiler.
-    """
-    source = baked.modules / "plant.c"
-    source.write_text(COUNTS % name)
-    compiled(source, baked, "gcc", *words)
-    baked.module("held", HELD)
 
 
 @pytest.mark.parametrize("name, are_passed_over", {"nanobind": True, "another": False}.items())
@@ -215,9 +169,7 @@ def test_collections_pass_over_triton(baked_with_torch: Baked) -> None:
 
 
 def test_where_a_forked_process_cannot_end_there_is_no_image(baked: Baked, tmp_path: Path) -> None:
-    source, library = tmp_path / "openblas.c", tmp_path / "libopenblas.so"
-    source.write_text(OPENBLAS)
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True)
+    library = shared_library("openblas.c", tmp_path)
     counting(baked, "another", "-Wl,--no-as-needed", str(library), f"-Wl,-rpath,{tmp_path}")
     script = baked.script("import held")
     assert baked.plain(script).status == 0

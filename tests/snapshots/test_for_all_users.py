@@ -12,7 +12,7 @@ import pytest
 from lab.ranks import Outcome, run
 from tests.conftest import settle
 
-from .conftest import SECONDS, Baked
+from .baked import SECONDS, Baked
 from .prepared import Prepared
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become other users")

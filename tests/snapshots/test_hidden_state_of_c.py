@@ -2,145 +2,38 @@
 
 import os
 import shutil
-import subprocess
-import sysconfig
 from pathlib import Path
 
 import pytest
 
 from lab.ranks import run
 from tests.conftest import but_everyday
+from tests.texts import parameters, read
 
-from .conftest import Baked, reach
+from .baked import PROGRAMS, Baked, compiled, reach, shared_library
 
 pytestmark = pytest.mark.usefixtures("installed")
 
-C = """
-#include <Python.h>
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <locale.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/random.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-#include <x86intrin.h>
-static long kept;
-static cpu_set_t mask, one;
-/* Go from one processor to the next, as MKL does to count their cores. */
-static void visit(void) {
-    sched_getaffinity(0, sizeof mask, &mask);
-    for (int i = 0; i < CPU_SETSIZE; i++)
-        if (CPU_ISSET(i, &mask)) {
-            CPU_ZERO(&one);
-            CPU_SET(i, &one);
-            sched_setaffinity(0, sizeof one, &one);
-        }
-}
-static struct timespec now;
-static pthread_t thread;
-static char text[99];
-static void *random_bytes(void *none) { (void)!getrandom(&kept, sizeof kept, 0); return none; }
-static volatile int over;
-static void *sleeping(void *none) { while (!over) usleep(1000); return none; }
-static void end(void) { over = 1; pthread_join(thread, 0); }
-static void at_end(void) { write(1, "end\\n", 4); }
-static void handled(int number) { write(1, "got\\n", 4); }
-static PyObject *value(PyObject *self, PyObject *none) { return PyLong_FromLong(kept); }
-static PyMethodDef methods[] = {{"value", value, METH_NOARGS, ""}, {0}};
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "plant", "", -1, methods};
-PyMODINIT_FUNC PyInit_plant(void) { %s; return PyModule_Create(&definition); }
-"""
-OF_C = {
-    "entropy": "(void)!getrandom(&kept, sizeof kept, 0)",
-    "libc's seed by pid": "srand((unsigned)getpid()); kept = rand()",
-    "time": "kept = (long)time(0)",
-    "memory that is wiped": "madvise(mmap(0, 4096, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096, MADV_WIPEONFORK)",
-    "output": 'printf("here")',
-    "monotonic clock, without a system call": "clock_gettime(CLOCK_MONOTONIC, &now); kept = now.tv_nsec",
-    "time of its processor": "clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now); kept = now.tv_nsec",
-    "rdtsc": "kept = (long)__rdtsc()",
-    "rdtscp": "unsigned of; kept = (long)__rdtscp(&of)",
-    "the kernel's bytes for a program": "kept = *(long *)getauxval(AT_RANDOM)",
-    "entropy of a thread that is over": "pthread_create(&thread, 0, random_bytes, 0); pthread_join(thread, 0)",
-    "a thread": "pthread_create(&thread, 0, sleeping, 0)",
-    "a child": "if (!fork()) _exit(0); wait(0)",
-    "its processor": "kept = sched_getcpu()",
-    "the directory": "kept = getcwd(text, 99)[1]",
-    "a binding": "visit()",
-    "all variables": 'int f = open("/proc/self/environ", 0); (void)!read(f, text, 99); close(f)',
-    "its mappings": 'int f = open("/proc/self/maps", 0); (void)!read(f, text, 99); close(f)',
-    "a device's driver": 'int f = open("libcuda.so.1", O_CREAT, 0600); close(f); kept = !dlopen("./libcuda.so.1", 2)',
-    "a name taken in the directory": 'mkdir("here", 0700); kept = open("here/libplant.so", 0)',
-    "the host": "gethostname(text, 99)",
-    "the terminal": "kept = isatty(0)",
-    "limits": "struct rlimit l; getrlimit(RLIMIT_NOFILE, &l); kept = (long)l.rlim_cur",
-    "the mask of new files": "umask(022)",
-    "memory that stays": "mlock(&kept, 8)",
-    "a death signal": "prctl(PR_SET_PDEATHSIG, 9)",
-    "a timer": "alarm(1000)",
-    "seeded memory": 'int f = open("/dev/urandom", 0); (void)!read(f, &kept, 8); close(f)',
-}
-EVERYDAY_OF_C = {"libc's seed by pid", "memory that is wiped", "rdtsc"}
-EVERYDAY_OF_C |= {"a device's driver", "entropy of a thread that is over"}
+# What a module of C does when it is imported.
+OF_C = read(PROGRAMS / "hidden_state_of_c.txt")
 
 
-def compiled(source: Path, baked: Baked, compiler: str = "gcc", *options: str) -> None:
-    """Compile a module of the source's name into those of ``baked``. ``options``: of the compiler, and libraries."""
-    include = sysconfig.get_path("include")
-    library = baked.modules / f"{source.stem}{sysconfig.get_config_var('EXT_SUFFIX')}"
-    command = [compiler, "-w", "-D_GNU_SOURCE", "-shared", "-fPIC", f"-I{include}", str(source), "-o", str(library)]
-    subprocess.run([*command, *options], check=True, timeout=60)
-
-
-def planted(text: str, baked: Baked, directory: Path) -> str:
+def planted(text: str, baked: Baked) -> str:
     """Compile a module that executes ``text`` when it is imported; return a script that prints what it has kept."""
-    source = directory / "plant.c"
-    source.write_text(C % text)
-    compiled(source, baked)
+    compiled("plant.c", baked, f"-DACT={text}")
     return baked.script("import plant\nprint(plant.value())")
 
 
-@pytest.mark.parametrize("name", but_everyday(OF_C, EVERYDAY_OF_C))
-def test_state_that_only_c_keeps(baked: Baked, name: str, tmp_path: Path) -> None:
-    source = tmp_path / "plant.c"
-    source.write_text(C % OF_C[name])
-    compiled(source, baked)
+@pytest.mark.parametrize("name", parameters(OF_C))
+def test_state_that_only_c_keeps(baked: Baked, name: str) -> None:
+    planted(OF_C[name].text.strip(), baked)
     said = baked.bake(baked.script("import json\nimport plant\nprint(plant.value())"))
     assert "it ends before line 2, `import plant`: " in reach(said), said
 
 
-WIPED = """
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-char *kept;
-/* The audit, which preloads a library of its own, would see it. */
-__attribute__((constructor)) static void begin(void) {
-    if (strstr(getenv("LD_PRELOAD"), "variables.so"))
-        return;
-    kept = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    madvise(kept, 4096, MADV_WIPEONFORK);
-    strcpy(kept, "seed");
-}
-"""
-
-
 def test_memory_that_is_wiped_in_a_fork_is_wiped_in_a_start(baked: Baked, tmp_path: Path) -> None:
     """Random numbers of the C library lie there, since glibc 2.41: it sees by the zeros that it is another process."""
-    source = tmp_path / "wiped.c"
-    source.write_text(WIPED)
-    compiled(source, baked)
-    (library,) = baked.modules.glob("wiped*")
+    library = shared_library("wiped.c", tmp_path)
     script = baked.script(
         "import ctypes, os\nkept = ctypes.c_char_p.in_dll(ctypes.CDLL(None), 'kept')\nprint(kept.value, flush=True)\n"
         "ctypes.memmove(kept, b'mine', 4)\npid = os.fork()\nprint(kept.value, flush=True)\n"
@@ -149,14 +42,6 @@ def test_memory_that_is_wiped_in_a_fork_is_wiped_in_a_start(baked: Baked, tmp_pa
     baked.bake(script, LD_PRELOAD=str(library))
     started = baked.start_restored(script, LD_PRELOAD=str(library))
     assert sorted(started.stdout.splitlines()) == ["b''", "b''", "b'mine'", "b'mine'"]
-
-
-PRELOADED = """
-#include <stdlib.h>
-#include <unistd.h>
-long kept;
-__attribute__((constructor)) static void begin(void) { %s; }
-"""
 
 
 @pytest.mark.parametrize(
@@ -171,10 +56,7 @@ __attribute__((constructor)) static void begin(void) { %s; }
 def test_what_a_preloaded_library_asks_for_before_python_begins(
     baked: Baked, tmp_path: Path, text: str, why: str
 ) -> None:
-    source = tmp_path / "preloaded.c"
-    source.write_text(PRELOADED % text)
-    compiled(source, baked)
-    (library,) = baked.modules.glob("preloaded*")
+    library = shared_library("preloaded.c", tmp_path, f"-DACT={text}")
     script = baked.script("import json\nprint(1)")
     outcome = baked.try_to_bake(script, LD_PRELOAD=str(library))
     if why:
@@ -195,53 +77,34 @@ STAYS = {
 
 
 @pytest.mark.parametrize("name", but_everyday(STAYS, {"exit handler"}))
-def test_what_c_keeps_that_is_no_processs_own(baked: Baked, name: str, tmp_path: Path) -> None:
+def test_what_c_keeps_that_is_no_processs_own(baked: Baked, name: str) -> None:
     text, shown = STAYS[name]
-    source = tmp_path / "plant.c"
-    source.write_text(C % text)
-    compiled(source, baked)
+    planted(text, baked)
     script = baked.script(f"import plant\n{shown}")
     assert "it prints" in reach(baked.bake(script))
     assert baked.start_restored(script) == baked.plain(script)
 
 
 @pytest.mark.parametrize("name", ["ends in a fork", "stays"])
-def test_a_thread_may_be_in_an_image_if_its_library_ends_it_in_a_fork(baked: Baked, tmp_path: Path, name: str) -> None:
+def test_a_thread_may_be_in_an_image_if_its_library_ends_it_in_a_fork(baked: Baked, name: str) -> None:
     """As that of OpenBLAS does: it is made anew when it is used."""
-    source = tmp_path / "plant.c"
     handler = "; pthread_atfork(end, 0, 0)" if name == "ends in a fork" else ""
-    source.write_text(C % f"pthread_create(&thread, 0, sleeping, 0){handler}")
-    compiled(source, baked)
+    planted(f"pthread_create(&thread, 0, sleeping, 0){handler}", baked)
     script = baked.script("import os\nimport plant\nprint(len(os.listdir('/proc/self/task')))")
     assert ("`import plant`: plant asks for a thread" in reach(baked.bake(script))) == (name == "stays")
     assert baked.start_restored(script).stdout == ("2\n" if name == "stays" else "1\n")
 
 
-def test_a_descriptor_that_c_opens_ends_the_begin(baked: Baked, tmp_path: Path) -> None:
-    source = tmp_path / "plant.c"
-    source.write_text(C % 'kept = open("/etc/hostname", 0)')
-    compiled(source, baked)
+def test_a_descriptor_that_c_opens_ends_the_begin(baked: Baked) -> None:
+    planted('kept = open("/etc/hostname", 0)', baked)
     said = reach(baked.bake(baked.script("import json\nimport plant")))
     assert "`import plant`: " in said and "a file was left open: /etc/hostname" in said
 
 
-CPLUSPLUS = """
-#include <Python.h>
-#include <random>
-static PyObject *value(PyObject *, PyObject *) { return PyLong_FromUnsignedLong(std::random_device()()); }
-static PyMethodDef methods[] = {{"value", value, METH_NOARGS, ""}, {0, 0, 0, 0}};
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "plant", "", -1, methods};
-static unsigned kept = std::random_device()();
-PyMODINIT_FUNC PyInit_plant(void) { (void)kept; return PyModule_Create(&definition); }
-"""
-
-
 @pytest.mark.full
 @pytest.mark.skipif(shutil.which("g++") is None, reason="there is no C++ compiler")
-def test_the_processors_random_bits_by_the_library_of_cplusplus(baked: Baked, tmp_path: Path) -> None:
-    source = tmp_path / "plant.cc"
-    source.write_text(CPLUSPLUS)
-    compiled(source, baked, "g++")
+def test_the_processors_random_bits_by_the_library_of_cplusplus(baked: Baked) -> None:
+    compiled("random_device.cc", baked)
     said = baked.bake(baked.script("import json\nimport plant"))
     assert "`import plant`: plant asks for entropy" in reach(said), said
 
@@ -249,17 +112,9 @@ def test_the_processors_random_bits_by_the_library_of_cplusplus(baked: Baked, tm
 SEEDS = "(void)!getrandom(&kept, sizeof kept, 0)"
 
 
-def with_fork_handler(name: str, text: str, directory: Path) -> Path:
-    """Return the source of a module that executes ``text`` in the child of each fork."""
-    source = directory / f"{name}.c"
-    handler = f"static void anew(void) {{ {text}; }}\nPyMODINIT_FUNC"
-    source.write_text(C.replace("PyMODINIT_FUNC", handler).replace("plant", name) % "pthread_atfork(0, 0, anew)")
-    return source
-
-
-def test_a_library_that_seeds_itself_anew_in_a_fork_ends_the_begin(baked: Baked, tmp_path: Path) -> None:
+def test_a_library_that_seeds_itself_anew_in_a_fork_ends_the_begin(baked: Baked) -> None:
     """The image is of a forked process, and starts are no forks: the seed of the making would be that of all ranks."""
-    compiled(with_fork_handler("plant", SEEDS, tmp_path), baked)
+    compiled("plant.c", baked, f"-DANEW={SEEDS}", "-DACT=pthread_atfork(0, 0, anew)")
     script = baked.script(
         "import os\nimport plant\nprint(plant.value(), flush=True)\nif os.fork():\n    os.wait()\n"
         "else:\n    print(plant.value() != 0, flush=True)\n    os._exit(0)"
@@ -268,8 +123,8 @@ def test_a_library_that_seeds_itself_anew_in_a_fork_ends_the_begin(baked: Baked,
     assert baked.start_restored(script).stdout == baked.plain(script).stdout == "0\nTrue\n"
 
 
-def test_a_variable_that_c_reads_is_in_the_key(baked: Baked, tmp_path: Path) -> None:
-    script = planted('kept = getenv("ONLY_C_ASKS") != 0', baked, tmp_path)
+def test_a_variable_that_c_reads_is_in_the_key(baked: Baked) -> None:
+    script = planted('kept = getenv("ONLY_C_ASKS") != 0', baked)
     assert "it prints" in reach(baked.bake(script))
     assert baked.start_restored(script).stdout == "0\n"
     assert baked.start_fresh("ONLY_C_ASKS", script, ONLY_C_ASKS="").stdout == "1\n"
@@ -278,7 +133,7 @@ def test_a_variable_that_c_reads_is_in_the_key(baked: Baked, tmp_path: Path) -> 
 @pytest.mark.parametrize("name", ["beside", "sub/beside"])
 def test_what_is_not_in_the_current_directory_must_not_be_there(baked: Baked, tmp_path: Path, name: str) -> None:
     """As ld.so looks for libraries there, by an empty entry of a search path."""
-    script = planted(f'int f = open("{name}", 0); kept = f >= 0; if (kept) close(f)', baked, tmp_path)
+    script = planted(f'int f = open("{name}", 0); kept = f >= 0; if (kept) close(f)', baked)
     assert "it prints" in reach(baked.bake(script))
     assert baked.start_restored(script).stdout == "0\n"
     found = tmp_path / "work" / name
@@ -290,7 +145,7 @@ def test_what_is_not_in_the_current_directory_must_not_be_there(baked: Baked, tm
 def test_which_processors_are_of_one_core_is_in_the_key(baked: Baked, tmp_path: Path) -> None:
     if os.geteuid() or len(os.sched_getaffinity(0)) < 2:
         pytest.skip("there is one processor, or nobody who can show another")
-    script = planted("visit(); sched_setaffinity(0, sizeof mask, &mask)", baked, tmp_path)
+    script = planted("visit(); sched_setaffinity(0, sizeof mask, &mask)", baked)
     assert "it prints" in reach(baked.bake(script))
     assert baked.start_restored(script).stdout == "0\n"
     siblings = tmp_path / "siblings"
@@ -303,9 +158,9 @@ def test_which_processors_are_of_one_core_is_in_the_key(baked: Baked, tmp_path: 
         assert shown == "" if alike else "it was made for processors of other cores" in shown
 
 
-def test_a_processor_is_as_good_as_another(baked: Baked, tmp_path: Path) -> None:
+def test_a_processor_is_as_good_as_another(baked: Baked) -> None:
     """A rank that is bound to one starts from the image of a rank that was bound to another one."""
-    script = planted("visit(); sched_setaffinity(0, sizeof mask, &mask); kept = CPU_COUNT(&mask)", baked, tmp_path)
+    script = planted("visit(); sched_setaffinity(0, sizeof mask, &mask); kept = CPU_COUNT(&mask)", baked)
     processors = sorted(os.sched_getaffinity(0))
     command = ["taskset", "-c", str(processors[0]), *baked.bake_command(script)]
     assert run(command, baked.environment(), 120).status == 0
@@ -317,7 +172,7 @@ def test_a_device_that_has_come_since_is_seen(baked: Baked, tmp_path: Path) -> N
     """Where a library of a device's driver was not there, the driver must not be there."""
     if os.geteuid() or Path("/dev/nvidiactl").exists():
         pytest.skip("it takes root to show a device that is not there")
-    script = planted('kept = dlopen("libcuda.so.1", 2) != 0', baked, tmp_path)
+    script = planted('kept = dlopen("libcuda.so.1", 2) != 0', baked)
     assert "it prints" in reach(baked.bake(script))
     assert baked.start_restored(script).stdout == "0\n"
     devices = tmp_path / "dev"

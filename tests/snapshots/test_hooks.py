@@ -1,17 +1,14 @@
 """register_before_snapshot, register_after_restore and here: what programs and modules say about their own image."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import mpiimport
-from lab.ranks import run
 from tests.conftest import but_everyday
+from tests.texts import parameters, read
 
-from .conftest import Baked, interpreters, reach
-
-USING = "from mpiimport import snapshot\n"
+from .baked import PROGRAMS, USING, Baked, reach
 
 
 @pytest.fixture(autouse=True)
@@ -89,16 +86,6 @@ def test_a_function_that_fails_before_the_image_refuses_it(baked: Baked) -> None
     assert outcome.status == 1 and "ZeroDivisionError" in outcome.stderr and not baked.image.exists()
 
 
-@pytest.mark.full
-def test_a_function_that_fails_after_a_start_starts_plainly(baked: Baked) -> None:
-    baked.module("plant", f"import os\n{USING}snapshot.register_after_restore(lambda: os.stat('x'))")
-    script = baked.script("import plant, json\nprint('on')")
-    (Path(script).parent.parent / "work" / "x").touch()
-    baked.bake(script)
-    (Path(script).parent.parent / "work" / "x").unlink()
-    assert baked.start_fresh("No such file", script).stdout == "on\n"
-
-
 BEGIN = (
     '"""Its docstring."""\nfrom __future__ import annotations\nimport json, os, sys\nimport beside\n'
     f"{USING}"
@@ -140,13 +127,6 @@ def test_the_begin_is_not_run_again(baked: Baked) -> None:
     assert float(seconds) < float(baked.plain(script).stdout.split()[1])
 
 
-@pytest.mark.full
-def test_errors_behind_here_have_their_lines(baked: Baked) -> None:
-    script = with_data(baked, BEGIN + "def f():\n    raise ValueError(data)\nf()")
-    baked.bake(script)
-    assert baked.start_restored(script) == baked.plain(script)
-
-
 @pytest.mark.parametrize("question", ["os.path.exists(FILE)", "configparser.ConfigParser().read(FILE)"])
 def test_a_file_that_comes_beside_the_script_starts_plainly(baked: Baked, question: str) -> None:
     file = "FILE = os.path.dirname(os.path.abspath(__file__)) + '/settings.ini'"
@@ -179,52 +159,14 @@ def test_another_begin_file_or_place_starts_plainly(baked: Baked) -> None:
 
 
 # What a script does, and why its begin ends before that.
-BLOCKERS = {
-    "x = os.getpid()": "it asks for a process number",
-    "import random\nx = random.random()": "it looks at random numbers",
-    "import random\nx = [*range(9)]\nrandom.shuffle(x)": "it looks at random numbers",
-    "import random\nmine = random.Random()\nx = mine.random() > 2": "it looks at random numbers",
-    "import numpy\nx = numpy.random.rand() > 2": "it looks at random numbers",
-    "import numpy\nmine = numpy.random.default_rng()\nx = mine.random() > 2": "it asks for entropy",
-    "x = sys.argv[1:]": "it looks at the command line",
-    "x = os.environ.get('SLURM_PROCID') == '0'": "it looks at the variable SLURM_PROCID",
-    "x = sys.stdin.read()": "it asks for input",
-    "sys.stdout.write('hello')": "it asks for output",
-    "f = open('/dev/null')": "a file was left open: /dev/null",
-    "import threading, time\nthreading.Thread(target=time.sleep, args=(3,)).start()": "it asks for a thread",
-    "import subprocess\nsubprocess.run(['true'])": "it asks for ",
-    "import time\nx = time.time()": "it asks for the time",
-    "x = os.listdir('.')": "it asks for the current directory",
-    "import plant": "plant asks for a process number",
-    "sys.exit(3)": "it raises SystemExit: 3",
-    "raise ImportError(\"No module named 'mpiimport'\")": "wheel in this Python, or begin with PYTHONPATH=/",
-    "1 / 0": "it raises ZeroDivisionError: division by zero",
-    "import numpy\nnumpy.random.seed(3)": "it seeds the generator of numpy.random.mtrand",
-}
-EVERYDAY = {"x = sys.argv[1:]", "import plant", "import random\nx = [*range(9)]\nrandom.shuffle(x)"}
-EVERYDAY |= {"f = open('/dev/null')", "1 / 0"}
+BLOCKERS = read(PROGRAMS / "before_here.txt")
 
 
-@pytest.mark.parametrize("text", but_everyday(BLOCKERS, EVERYDAY))
-def test_what_ends_the_begin_before_here(baked: Baked, text: str) -> None:
-    said = reach(baked.bake(with_data(baked, f"import os, sys\n{USING}{text}\nsnapshot.here()\nprint(1)")))
-    assert f", `{text.splitlines()[-1]}`: " in said and BLOCKERS[text] in said
-
-
-@pytest.mark.full
-def test_generators_of_the_script_are_its_processs_own(baked: Baked) -> None:
-    """One with a seed goes on where it was."""
-    script = baked.script(
-        f"import numpy, random\n{USING}own = numpy.random.default_rng()\nseeded = random.Random(3)\nseeded.random()\n"
-        "a = numpy.ones((200, 200)) @ numpy.ones((200, 200))\nsnapshot.here()\n"
-        "print(own.random())\nprint(seeded.random(), a.sum(), (a @ a).sum())"
-    )
-    baked.bake(script)
-    first, second, plain = (
-        each.stdout.splitlines() for each in (*map(baked.start_restored, [script] * 2), baked.plain(script))
-    )
-    assert first[1] == second[1] == plain[1]
-    assert len({first[0], second[0], plain[0]}) == 3
+@pytest.mark.parametrize("name", parameters(BLOCKERS))
+def test_what_ends_the_begin_before_here(baked: Baked, name: str) -> None:
+    text, why = BLOCKERS[name].text, BLOCKERS[name].further["why"]
+    said = reach(baked.bake(with_data(baked, f"import os, sys\n{USING}{text}snapshot.here()\nprint(1)")))
+    assert f", `{text.splitlines()[-1]}`: " in said and why.removesuffix("\n") in said
 
 
 @pytest.mark.full
@@ -233,32 +175,3 @@ def test_a_variable_that_the_script_reads_is_in_the_key(baked: Baked) -> None:
     baked.bake(script)
     assert baked.start_restored(script).stdout == "1\n"
     assert baked.start_fresh("SIZE", script, SIZE="2").stdout == "2\n"
-
-
-@pytest.mark.full
-def test_children_that_spawn_do_as_plainly(baked: Baked) -> None:
-    script = baked.script(
-        f"import multiprocessing\n{USING}def double(x): return 2 * x\nsnapshot.here()\n"
-        "if __name__ == '__main__':\n    with multiprocessing.get_context('spawn').Pool(1) as pool:\n"
-        "        print(pool.map(double, [1, 2]))"
-    )
-    baked.bake(script)
-    assert baked.start_restored(script) == baked.plain(script)
-
-
-@pytest.mark.full
-def test_it_is_the_same_from_another_directory(baked: Baked) -> None:
-    script = baked.script(f"import json, os\n{USING}snapshot.here()\nprint(os.path.basename(os.getcwd()), __file__)")
-    baked.bake(script)
-    command = ["sh", "-c", 'cd "$1"; shift; exec "$@"', "sh", str(Path(script).parent)]
-    started = run([*command, baked.starter, str(baked.image), "app.py"], baked.environment(), 60)
-    assert started.stdout == run([*command, baked.python, "app.py"], baked.environment(), 60).stdout
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("python", interpreters())
-def test_every_python_of_this_machine(baked_with: Callable[[str], Baked], python: str) -> None:
-    baked = baked_with(python)
-    script = with_data(baked, BEGIN + REST)
-    baked.bake(script)
-    assert baked.start_restored(script, "one") == baked.plain(script, "one")

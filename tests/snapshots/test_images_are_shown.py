@@ -1,13 +1,10 @@
 """``mpiimport snapshot show --key``: what a start must have to start from a snapshot."""
 
-from pathlib import Path
-
-from .conftest import Baked
 from .prepared import Prepared
 
 
-def test_what_a_snapshot_was_made_for(baked: Baked, prefix: Path) -> None:
-    prepared = Prepared(prefix, baked)
+def test_what_a_snapshot_was_made_for(prepared: Prepared) -> None:
+    baked = prepared.baked
     assert prepared.snapshot("show", "--key", "app.py").status == 1
     baked.install()
     baked.module("plant", "import os\nVALUE = os.environ.get('PLANTED')")

@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from tests.conftest import but_everyday
+from tests.texts import parameters, read
 
-from .conftest import Baked
+from .baked import PROGRAMS, Baked
 
 pytestmark = pytest.mark.usefixtures("installed")
 
@@ -29,117 +29,13 @@ def hook(path):
         raise ImportError(path)
     return importlib.machinery.FileFinder(path, (Loader, [".py"]))
 """
-PROGRAMS = {
-    "a module written before caches are invalidated": """
-with open(HERE + "/written.py", "w") as stream:
-    stream.write("value = 'written'")
-importlib.invalidate_caches()
-import written, late
-print(written.value, late.value)
-""",
-    "a directory whose cache alone is invalidated": """
-with open(HERE + "/written.py", "w") as stream:
-    stream.write("value = 'written'")
-sys.path_importer_cache[HERE].invalidate_caches()
-import written
-print(written.value)
-""",
-    "a path hook for other directories than those in use": f"""{HOOK}
-sys.path_hooks.insert(0, hook)
-import late
-print(late.value)
-""",
-    "a finder put into the cache": f"""{HOOK}
-sys.path_importer_cache[HERE] = hook(HERE)
-import colorsys, late
-print(late.value)
-""",
-    "a directory that was forgotten": f"""{HOOK}
-sys.path_hooks.insert(0, hook)
-del sys.path_importer_cache[HERE]
-import colorsys, late
-print(late.value)
-""",
-    "importlib's hook taken away": """
-del sys.path_hooks[:]
-import late, colorsys
-print(late.value)
-""",
-    "a class of finders whose method is another": """
-ordinary = importlib.machinery.FileFinder.find_spec
-def find_spec(self, name, target=None):
-    if self.path == HERE:
-        print("asked for", name)
-    return ordinary(self, name, target)
-importlib.machinery.FileFinder.find_spec = find_spec
-import late
-print(late.value)
-""",
-    "a module of the image that is imported again": """
-with open(early.__file__, "w") as stream:
-    stream.write("value = 77")
-importlib.reload(early)
-import late
-print(early.value, late.value)
-""",
-    "a module of the image that is imported again later": """
-import late
-with open(early.__file__, "w") as stream:
-    stream.write("value = 77")
-del sys.modules["early"]
-import early
-print(early.value, late.value)
-""",
-    "an audit hook": """
-seen = []
-sys.addaudithook(lambda event, arguments: seen.append(arguments[0]) if event == "import" else None)
-import late
-print(late.value, seen)
-""",
-    "a signal handler": """
-seen = set()
-def handle(number, frame):
-    while frame is not None:
-        seen.add(os.path.basename(frame.f_code.co_filename))
-        frame = frame.f_back
-signal.signal(signal.SIGALRM, handle)
-signal.setitimer(signal.ITIMER_REAL, 0.0001, 0.0001)
-import late
-signal.setitimer(signal.ITIMER_REAL, 0)
-print(late.value, any("kept" in name for name in seen))
-""",
-    "the next free descriptor": """
-with open(os.devnull) as stream:
-    first = stream.fileno()
-import late
-with open(os.devnull) as stream:
-    print(late.value, stream.fileno() == first)
-""",
-}
-
-# A module that replaces it notes what is imported from there on.
-REPLACES = """
-import builtins
-NAMES = []
-ordinary = builtins.__import__
-def noting(name, *rest, **named):
-    NAMES.append(name)
-    return ordinary(name, *rest, **named)
-builtins.__import__ = noting
-"""
-
-EVERYDAY = (
-    "a module written before caches are invalidated",
-    "a path hook for other directories than those in use",
-    "a module of the image that is imported again",
-    "a signal handler",
-    "the next free descriptor",
-)
+BEHIND = read(PROGRAMS / "imports_behind.txt")
 
 
-@pytest.mark.parametrize("name", but_everyday(PROGRAMS, EVERYDAY))
+@pytest.mark.parametrize("name", parameters(BEHIND))
 def test_imports_are_found_as_plainly(baked: Baked, name: str) -> None:
-    script = baked.script(BEGIN + PROGRAMS[name])
+    program = BEHIND[name]
+    script = baked.script(f"{BEGIN}{HOOK if 'hook' in program.traits else ''}{program}")
 
     def lay_out() -> None:
         (baked.modules / "written.py").unlink(missing_ok=True)
@@ -153,12 +49,3 @@ def test_imports_are_found_as_plainly(baked: Baked, name: str) -> None:
     lay_out()
     baked.bake(script)
     assert baked.start_restored(script) == plain
-
-
-def test_what_replaces_the_function_of_imports_sees_none_of_ours(baked: Baked) -> None:
-    """It sees imports of the script that plainly came before it, for the script begins again."""
-    baked.module("noting", REPLACES)
-    baked.module("late", "value = 'late'\n")
-    script = baked.script("import noting\nimport sys, late\nprint(*sorted({*noting.NAMES} - {'noting'}))\n")
-    baked.bake(script)
-    assert baked.start_restored(script) == baked.plain(script)

@@ -5,44 +5,19 @@ from pathlib import Path
 import pytest
 
 from mpiimport.snapshot.audit.leftovers import is_leftover
+from tests.texts import read
 
-from .conftest import Baked
+from .baked import PROGRAMS, Baked
 
-LOOP = "for kind in {int, str}:\n    print(kind)\n"
-# A module that binds `kind` in a loop -> whether that is read by nothing else.
-MODULES = {
-    LOOP: True,
-    LOOP + LOOP: True,
-    "for kind, number in pairs:\n    print(kind)\n": True,
-    LOOP + "def ask(kind):\n    return kind\n": True,
-    LOOP + "found = [kind for kind in (int, str)]\n": True,
-    "for each in {int, str}:\n    kind = each.__name__\n    print(kind)\n": True,
-    "for each in {int, str}:\n    print(kind)\n    kind = each\n": False,
-    "for each in {int, str}:\n    kind = kind + [each]\n": False,
-    "for each in {int, str}:\n    found[kind] = each\n": False,
-    "for each in {int, str}:\n    if each is int:\n        kind = each\n": False,
-    "for each in {int, str}:\n    kind = each\nprint(kind)\n": False,
-    LOOP + "print(kind)\n": False,
-    LOOP + "kind = int\n": False,
-    LOOP + "found = [each for each in kind]\n": False,
-    LOOP + "def ask():\n    return kind\n": False,
-    LOOP + "def ask(one=kind):\n    return one\n": False,
-    LOOP + "class Asker:\n    def ask(self):\n        return lambda: kind\n": False,
-    LOOP + "class Asker:\n    kept = kind\n": False,
-    LOOP + "def change():\n    global kind\n    kind = 1\n": False,
-    "for kind in {int, str}:\n    functions.append(lambda: kind)\n": False,
-    "for kind in {int, str}:\n    if kind is int:\n        break\n": False,
-    "kind = 1\n": False,
-    "def begin():\n    for kind in {int, str}:\n        pass\n": False,
-    "for kind in": False,
-}
+# Modules that bind `kind` in a loop; ``left``: that is read by nothing else.
+MODULES = read(PROGRAMS / "leftovers.txt")
 
 
-@pytest.mark.parametrize("text", MODULES)
-def test_what_is_left_is_read_by_nothing(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize("name", MODULES)
+def test_what_is_left_is_read_by_nothing(tmp_path: Path, name: str) -> None:
     path = tmp_path / "module.py"
-    path.write_text(text)
-    assert is_leftover(str(path), "kind") == MODULES[text]
+    path.write_text(str(MODULES[name]))
+    assert is_leftover(str(path), "kind") == ("left" in MODULES[name].traits)
 
 
 def test_what_a_loop_leaves_keeps_no_module_out(baked: Baked) -> None:

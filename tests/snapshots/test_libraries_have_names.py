@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import environment_with
 
-from .conftest import Baked
+from .baked import Baked
 from .prepared import Prepared
 
 FIND = """
@@ -34,12 +34,11 @@ print(json.dumps([kinds, before, within]))
 """
 
 
-def test_a_library_is_found_and_opened_by_its_name(baked: Baked, prefix: Path) -> None:
-    prepared = Prepared(prefix, baked)
-    script = baked.script(FIND)
+def test_a_library_is_found_and_opened_by_its_name(prepared: Prepared) -> None:
+    script = prepared.baked.script(FIND)
     prepared.prepare(script)
     started = prepared.start_restored(script)
-    assert started == baked.plain(script)
+    assert started == prepared.baked.plain(script)
     assert json.loads(started.stdout)[1]
 
 

@@ -13,8 +13,8 @@ import pytest
 from lab.ranks import Mpi
 from tests.conftest import settle, wait_for
 
-from .conftest import SECONDS, Baked
-from .prepared import Prepared
+from .baked import SECONDS
+from .prepared import Prepared, of_process
 
 TEXT = """
 import json, plant
@@ -37,13 +37,12 @@ LEFT = "import os\nLEFT = os.open('/etc/passwd', os.O_RDONLY)\n"
 
 
 @pytest.fixture
-def prepared(prefix: Path, baked: Baked) -> Iterator[Prepared]:
+def prepared(prepared: Prepared) -> Iterator[Prepared]:
     """Nothing of it goes on when a test has ended."""
-    baked.install()
-    settle(baked.module("plant", "VALUE = 'old'\n"), baked.modules)
-    prepared = Prepared(prefix, baked)
+    prepared.baked.install()
+    settle(prepared.baked.module("plant", "VALUE = 'old'\n"), prepared.baked.modules)
     yield prepared
-    wait_for_making(prepared, lambda: not makers(prepared))
+    wait_for_making(prepared, lambda: not prepared.at_work())
 
 
 def wait_for_making(prepared: Prepared, condition: Callable[[], object]) -> None:
@@ -69,19 +68,6 @@ def hurry(prepared: Prepared) -> None:
                 (each / "autogroup").write_text("0")
 
 
-def makers(prepared: Prepared) -> list[int]:
-    """The processes that work for the library."""
-    word = str(prepared.library).encode()
-    return [int(each.name) for each in Path("/proc").glob("[0-9]*") if word in of_process(each, "cmdline")]
-
-
-def of_process(process: Path, file: str) -> bytes:
-    try:
-        return (process / file).read_bytes()
-    except OSError:
-        return b""
-
-
 def rest(prepared: Prepared) -> None:
     """Let an hour go by."""
     for mark in (prepared.library / "tried").iterdir():
@@ -93,7 +79,7 @@ def test_the_next_job_starts_from_it_and_after_a_change_the_one_after(prepared: 
     first = prepared.start(script, **AUTO)
     assert (first.stdout, first.stderr) == ("fresh old []\n", "")
     wait_for_making(prepared, lambda: prepared.images)
-    wait_for_making(prepared, lambda: not makers(prepared))
+    wait_for_making(prepared, lambda: not prepared.at_work())
     assert prepared.start(script, **AUTO).stdout == "restored old []\n"
     settle(prepared.baked.module("plant", "VALUE = 'newer'\n"))
     for more in ({}, {"MPIIMPORT_VERBOSE": "1"}):
@@ -101,7 +87,7 @@ def test_the_next_job_starts_from_it_and_after_a_change_the_one_after(prepared: 
         outcome = prepared.start(script, **AUTO, **more)
         assert outcome.stdout == "fresh newer []\n", outcome
         assert "has changed since" in outcome.stderr if more else outcome.stderr == "", outcome
-    assert not makers(prepared), "it was tried within an hour"
+    assert not prepared.at_work(), "it was tried within an hour"
     rest(prepared)
     assert prepared.start(script, **AUTO).stdout == "fresh newer []\n"
     wait_for_making(prepared, lambda: prepared.start(script).stdout == "restored newer []\n")
@@ -118,8 +104,8 @@ def made_slowly(prepared: Prepared, **options: Any) -> list[int]:
     """Let a job have a snapshot made that takes seconds, and return the processes that make it."""
     prepared.baked.module("plant", "import time\nVALUE = 'old'\ntime.sleep(1)\n")
     prepared.start(prepared.baked.script(TEXT), **AUTO, **options)
-    wait_for(lambda: makers(prepared), MAKING)
-    return makers(prepared)
+    wait_for(lambda: prepared.at_work(), MAKING)
+    return prepared.at_work()
 
 
 def test_what_the_job_has_open_is_free_when_it_has_ended(prepared: Prepared, tmp_path: Path) -> None:
@@ -138,7 +124,7 @@ def test_one_at_a_time_is_made(prepared: Prepared) -> None:
     assert prepared.start(other, **AUTO).stdout.startswith("fresh")
     marks = {each.name for each in (prepared.library / "tried").iterdir()}
     assert makers_of_first and len(marks) == 2 and "making" in marks
-    wait_for_making(prepared, lambda: not makers(prepared))
+    wait_for_making(prepared, lambda: not prepared.at_work())
     assert prepared.start(other, **AUTO).stdout.startswith("fresh")
     wait_for_making(prepared, lambda: prepared.start(other).stdout.startswith("restored"))
 
@@ -155,10 +141,10 @@ def test_why_there_is_none_is_said_where_more_is_asked_for_and_nothing_is_tried_
     script = prepared.baked.script("import plant\n" + TEXT)
     assert prepared.start(script, **AUTO).ours() == []
     wait_for_making(prepared, lambda: any(mark.stat().st_size for mark in (prepared.library / "tried").iterdir()))
-    wait_for_making(prepared, lambda: not makers(prepared))
+    wait_for_making(prepared, lambda: not prepared.at_work())
     again = prepared.start(script, **AUTO, MPIIMPORT_VERBOSE="1")
     assert "no snapshot is used: no statement can be in a snapshot: line 1, " in again.ours()[0], again
-    assert not makers(prepared) and not prepared.images
+    assert not prepared.at_work() and not prepared.images
 
 
 def test_a_job_that_starts_from_the_base_has_the_rest_made_anew(prepared: Prepared) -> None:
@@ -170,7 +156,7 @@ def test_a_job_that_starts_from_the_base_has_the_rest_made_anew(prepared: Prepar
     own.write_text("def value(): return 2\n")
     settle(own)
     for mode in ("never", ""):
-        assert not makers(prepared)
+        assert not prepared.at_work()
         outcome = prepared.start(script, MPIIMPORT_PREPARE=mode)
         assert (outcome.stdout, outcome.stderr) == ("base 2\n", "")
     wait_for_making(prepared, lambda: prepared.start(script).stdout == "full 2\n")
@@ -183,21 +169,21 @@ def test_what_a_person_has_prepared_is_made_anew_and_what_is_removed_is_not(prep
     prepared.prepare(script)
     settle(prepared.baked.module("plant", "VALUE = 'newer'\n"))
     assert prepared.start_fresh("has changed since", script).stdout == "fresh newer []\n"
-    assert not makers(prepared)
+    assert not prepared.at_work()
     assert prepared.start_fresh("has changed since", script, **renew).stdout == "fresh newer []\n"
     wait_for_making(prepared, lambda: prepared.start(script).stdout == "restored newer []\n")
-    wait_for_making(prepared, lambda: not makers(prepared))
+    wait_for_making(prepared, lambda: not prepared.at_work())
     assert prepared.snapshot("remove", "--all").status == 0
     rest(prepared)
     assert prepared.start(script, **renew).stdout == "fresh newer []\n"
-    assert not makers(prepared) and not prepared.images
+    assert not prepared.at_work() and not prepared.images
 
 
 @pytest.mark.parametrize("switch", ["MPIIMPORT_PREPARE=never", "MPIIMPORT=0", "MPIIMPORT_SNAPSHOT=0", "PMI_RANK=1"])
 def test_nothing_is_made_where_nobody_wants_it(prepared: Prepared, switch: str) -> None:
     name, _, value = switch.partition("=")
     prepared.start(prepared.baked.script(TEXT), **{**AUTO, name: value})
-    assert not makers(prepared) and not prepared.library.exists()
+    assert not prepared.at_work() and not prepared.library.exists()
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
@@ -205,7 +191,7 @@ def test_nothing_is_made_where_ranks_are_bound_to_all_processors(prepared: Prepa
     count = len(os.sched_getaffinity(0))
     ranks = {"PMI_RANK": "0", "PMI_SIZE": str(count), "MPI_LOCALNRANKS": str(count)}
     prepared.start(prepared.baked.script(TEXT), before=("taskset", "-c", "0"), **AUTO, **ranks)
-    assert not makers(prepared) and not prepared.library.exists()
+    assert not prepared.at_work() and not prepared.library.exists()
 
 
 def test_of_ranks_with_an_unchanged_python_one_has_it_made(prepared: Prepared, mpich: Mpi) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from lab.ranks import run
 
-from .conftest import SECONDS, Baked
+from .baked import SECONDS, Baked
 
 TEXT = "import json, re, random, os\nprint(json.dumps(os.getpid()), random.random())"
 

@@ -1,7 +1,6 @@
 """A module that runs as a program, ``python -m NAME``, starts from an image and does what it does plainly."""
 
 import shutil
-import subprocess
 import zipfile
 from pathlib import Path
 
@@ -9,9 +8,9 @@ import pytest
 
 from lab.ranks import Outcome, run
 from lab.syscalls import calls_of, on_tree, trace
-from tests.conftest import SERVED, but_everyday, interpreter, settle
+from tests.conftest import but_everyday, settle
 
-from .conftest import SECONDS, Baked
+from .baked import SECONDS, Baked
 from .prepared import Prepared
 
 pytestmark = pytest.mark.usefixtures("installed")
@@ -107,18 +106,6 @@ def test_modules_of_the_current_directory(tree: Baked, name: str) -> None:
     same(tree, name)
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("version", SERVED)
-def test_versions_of_python(version: str, prefix: Path, tmp_path: Path) -> None:
-    subprocess.run([interpreter(version), "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
-    baked = with_tool(Baked(prefix, tmp_path, str(tmp_path / "venv" / "bin" / "python")))
-    for directory, (file, line) in ((baked.modules, IN_THE_TREE["tool"]), (work(baked), BESIDE["own.sub.run"])):
-        put(directory, file, TEXT.replace("IMPORT", line))
-    for name in ("tool", "own.sub.run"):
-        assert bake(baked, name).status == 0
-        same(baked, name)
-
-
 @pytest.mark.parametrize("end", ["", "raise ValueError('last')"])
 def test_what_waits_in_a_buffer_is_written_when_it_is_plainly(tree: Baked, end: str) -> None:
     put(
@@ -163,27 +150,6 @@ def test_what_is_changed_beside_is_seen(tree: Baked) -> None:
     assert tree.start("-m", "own.run") == tree.plain("-m", "own.run")
     compiled.unlink()
     assert tree.start_restored("-m", "own.run").stdout == "second\nTrue\n"
-
-
-@pytest.mark.full
-def test_what_is_changed_in_the_tree_is_seen(tree: Baked) -> None:
-    path = put(tree.modules, "tool/__main__.py", "from . import part\nprint(part.value)" + IS_RESTORED)
-    assert bake(tree, "tool").status == 0
-    path.write_text("from . import part\nprint('mine,', part.value)" + IS_RESTORED)
-    assert tree.start_restored("-m", "tool").stdout == "mine, of the tree\nTrue\n"
-    (tree.modules / "tool" / "part.py").write_text("value = 'changed'")
-    assert tree.start_fresh("has changed since", "-m", "tool").stdout == "mine, changed\nFalse\n"
-
-
-@pytest.mark.full
-def test_another_program_does_not_start_from_it(tree: Baked) -> None:
-    put(tree.modules, "tool/__main__.py", "import json\nprint('tool')" + IS_RESTORED)
-    script = put(work(tree), "app.py", "import json\nprint('app')" + IS_RESTORED)
-    assert bake(tree, "tool").status == 0
-    for words in (("-m", "app"), (str(script),)):
-        assert tree.start_fresh("another program, -m tool", *words).stdout == "app\nFalse\n"
-    tree.bake(str(script))
-    assert tree.start_fresh(f"another program, {script}", "-m", "tool").stdout == "tool\nFalse\n"
 
 
 @pytest.mark.full
@@ -254,7 +220,7 @@ def test_a_module_is_prepared_by_its_name(prepared: Prepared) -> None:
 
 
 @pytest.mark.full
-def test_pytest(prefix: Path, baked: Baked, tmp_path: Path) -> None:
+def test_pytest(baked: Baked) -> None:
     put(work(baked), "test_it.py", "import json\ndef test_it(): assert json.loads('1') == 1\n")
     assert bake(baked, "pytest").status == 0
     words = ("-m", "pytest", "-q", "-p", "no:cacheprovider")

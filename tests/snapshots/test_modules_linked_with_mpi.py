@@ -1,31 +1,12 @@
 """Modules that are linked with MPI's library, as parallel h5py is, are left to the ranks. The rest is in the image."""
 
-from pathlib import Path
-
 import pytest
 
 from lab.ranks import Mpi, run
 
-from .conftest import Baked
+from .baked import Baked, compiled
 from .prepared import Prepared
-from .test_hidden_state_of_c import SEEDS, compiled, with_fork_handler
 
-C = """
-#include <Python.h>
-int MPI_Initialized(int *);
-int MPI_Get_version(int *, int *);
-static PyObject *value(PyObject *self, PyObject *none) {
-    int up, version, rest;
-    MPI_Initialized(&up);
-    MPI_Get_version(&version, &rest);
-    return Py_BuildValue("iO", version, up ? Py_True : Py_False);
-}
-static PyMethodDef methods[] = {{"value", value, METH_NOARGS, ""}, {0}};
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "plant", "", -1, methods};
-int MPI_Init(int *, char ***), MPI_Finalize(void);
-static inline void finish(void) { MPI_Finalize(); }
-PyMODINIT_FUNC PyInit_plant(void) { AT_START; return PyModule_Create(&definition); }
-"""
 STARTS = "int up; MPI_Initialized(&up); if (!up) { MPI_Init(0, 0); Py_AtExit(finish); }"
 FURTHER = [("mpich", STARTS), ("openmpi", "")]
 TEXT = """
@@ -43,11 +24,9 @@ NEEDS = "plant asks for MPI's library"
 WHERE = "print(os.readlink('/proc/self/exe')[-17:])\n"
 
 
-def linked(baked: Baked, mpi: Mpi, directory: Path, start: str = "") -> None:
+def linked(baked: Baked, mpi: Mpi, start: str = "") -> None:
     """Compile the module that is linked with MPI. ``start``: what it does when it is imported."""
-    source = directory / "plant.c"
-    source.write_text(C.replace("AT_START", start))
-    compiled(source, baked, "gcc", str(mpi.library), f"-Wl,-rpath,{mpi.library.parent}")
+    compiled("linked.c", baked, f"-DACT={start}", str(mpi.library), f"-Wl,-rpath,{mpi.library.parent}")
 
 
 @pytest.mark.parametrize(
@@ -55,11 +34,11 @@ def linked(baked: Baked, mpi: Mpi, directory: Path, start: str = "") -> None:
     [("mpich", ""), ("openmpi", STARTS), *(pytest.param(*each, marks=pytest.mark.full) for each in FURTHER)],
 )
 def test_ranks_start_restored_beside_a_module_that_is_linked_with_mpi(
-    baked: Baked, prefix: Path, tmp_path: Path, mpis: dict[str, Mpi], name: str, start: str
+    baked: Baked, prepared: Prepared, mpis: dict[str, Mpi], name: str, start: str
 ) -> None:
     """Loaded, MPICH's library registers a fork handler that asks for the process number. Some modules start MPI."""
-    mpi, prepared = mpis[name], Prepared(prefix, baked)
-    linked(baked, mpi, tmp_path, start)
+    mpi = mpis[name]
+    linked(baked, mpi, start)
     baked.module("user", "import plant\nVALUE = plant.value()\n")
     environment = {**mpi.environment, "MPI4PY_LIBMPI": str(mpi.library)}
     script = baked.script(TEXT)
@@ -72,16 +51,18 @@ def test_ranks_start_restored_beside_a_module_that_is_linked_with_mpi(
     assert started.lines() == sorted([*plain.lines(), *["mpiimport-restore"] * 2])
 
 
-@pytest.mark.parametrize("handler", ["kept = 1", SEEDS], ids=["quiet", "seeds"])
-def test_what_is_called_in_a_fork_is_left_to_the_ranks(baked: Baked, tmp_path: Path, handler: str) -> None:
+@pytest.mark.parametrize("handler", ["kept = 1", "(void)!getrandom(&kept, sizeof kept, 0)"], ids=["quiet", "seeds"])
+def test_what_is_called_in_a_fork_is_left_to_the_ranks(baked: Baked, handler: str) -> None:
     """A handler may note that it is another process, as in CUDA's and verbs' idiom."""
-    compiled(with_fork_handler("handling", handler, tmp_path), baked)
+    compiled(
+        "plant.c", baked, "-DNAME=handling", f"-DANEW={handler}", "-DACT=pthread_atfork(0, 0, anew)", name="handling"
+    )
     said = baked.bake(baked.script("import json\nimport handling"))
     assert "it ends before line 2, `import handling`: handling asks for calls in a fork" in said, said
 
 
-def test_a_program_that_begins_with_such_a_module_has_none(baked: Baked, tmp_path: Path, mpich: Mpi) -> None:
-    linked(baked, mpich, tmp_path)
+def test_a_program_that_begins_with_such_a_module_has_none(baked: Baked, mpich: Mpi) -> None:
+    linked(baked, mpich)
     refused = baked.try_to_bake(baked.script("import plant\nimport json"), MPI4PY_LIBMPI=str(mpich.library))
     assert (
         refused.status == 1 and f"no statement can be in a snapshot: line 1, `import plant`: {NEEDS}" in refused.stderr

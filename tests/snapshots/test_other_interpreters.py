@@ -7,7 +7,7 @@ import pytest
 from lab.ranks import Outcome, run
 from tests.conftest import SERVED, but_everyday, interpreter
 
-from .conftest import Baked
+from .baked import Baked
 from .prepared import Prepared
 
 # What it sees, less our entry point's option; and a module beside the script, that Python 3.12 and newer find.

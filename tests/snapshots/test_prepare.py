@@ -14,7 +14,7 @@ from lab.ranks import Mpi
 from mpiimport.snapshot.image.describing import MEGABYTE
 from tests.conftest import settle, wait_for
 
-from .conftest import NOT_USED, SECONDS, Baked
+from .baked import NOT_USED, SECONDS
 from .prepared import Prepared
 
 TEXT = """
@@ -33,10 +33,10 @@ def kind(prepared: Prepared, *command: str, **environment: str) -> str:
 
 
 @pytest.fixture
-def prepared(prefix: Path, baked: Baked) -> Prepared:
-    baked.install()
-    baked.module("plant", "VALUE = 'old'\n")
-    return Prepared(prefix, baked)
+def prepared(prepared: Prepared) -> Prepared:
+    prepared.baked.install()
+    prepared.baked.module("plant", "VALUE = 'old'\n")
+    return prepared
 
 
 def test_ranks_start_from_what_one_of_them_has_made(prepared: Prepared, mpich: Mpi) -> None:

@@ -7,30 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Baked
+from .baked import SOURCES
 from .prepared import Prepared
 
 SHOWN = "import json, os, sys\nprint(os.environ.get('SITE'), sys.prefix)"
-COMPILED = """
-#include <stdlib.h>
-#include <unistd.h>
-int main(int count, char **words) {
-    setenv("SITE", "here", 1);
-    words[0] = "%s";
-    return execv("%s", words);
-}
-"""
 LINES = {
     "nothing": ":",
     "a variable": "export SITE=here",
     "a variable of some ranks": '[ "$PMI_RANK" = 0 ] || export SITE=here',
     "one that is taken away": "unset SITE",
 }
-
-
-@pytest.fixture
-def prepared(baked: Baked, prefix: Path) -> Prepared:
-    return Prepared(prefix, baked)
 
 
 def is_refused(prepared: Prepared, first: Path) -> None:
@@ -55,9 +41,8 @@ def test_a_compiled_program_in_front_of_python(prepared: Prepared, tmp_path: Pat
     """Python takes itself for that program, by whose name it was called."""
     program = tmp_path / "first" / "python"
     program.parent.mkdir()
-    source = tmp_path / "front.c"
-    source.write_text(COMPILED % (program, prepared.baked.python))
-    subprocess.run(["gcc", "-w", "-o", program, source], check=True, timeout=60)
+    names = [f'-DOWN="{program}"', f'-DPYTHON="{prepared.baked.python}"']
+    subprocess.run(["gcc", "-w", *names, "-o", program, SOURCES / "front.c"], check=True, timeout=60)
     is_refused(prepared, program.parent)
 
 

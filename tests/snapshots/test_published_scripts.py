@@ -14,7 +14,17 @@ import pytest
 from lab.ranks import Mpi
 from tests.conftest import ROOT, but_everyday
 
-from .published import PROBE, PUBLISHED, SCRIPTS, Place, probed, share, unlike
+from .published import (
+    PROBE,
+    PUBLISHED,
+    RANKS,
+    SCRIPTS,
+    imported_after_the_restore,
+    probed,
+    published,
+    share,
+    unlike,
+)
 
 PAGE = ROOT / "docs" / "published-scripts.md"
 WRITE = "PUBLISHED_SCRIPTS"
@@ -63,19 +73,20 @@ def page(rows: dict[str, Row]) -> str:
 def test_a_published_script_comes_out_as_plainly(
     prefix: Path, tmp_path: Path, mpich: Mpi, name: str, table: dict[str, Row]
 ) -> None:
-    place = Place(name, prefix, tmp_path, mpich)
+    jobs = published(name, prefix, tmp_path, mpich)
     # What a package keeps for its next run is there for all that are compared.
-    place.plain()
-    plain = place.plain()
+    jobs.plain()
+    plain = jobs.plain()
     assert plain.status == 0 and plain.streams["out.0"], plain
-    times = place.plain("-X", "importtime").import_times()
-    baked = place.prepare()
+    times = jobs.times()
+    # By all ranks, as is said of MKL and PyTorch: they go by how many a node has.
+    baked = jobs.prepare(RANKS)
     # On a busy machine it may not come to its end: that says nothing of a share.
     assert baked.status is not None, baked
-    started = place.start()
+    started = jobs.start()
     assert unlike(plain, started) == []
     why = baked.stderr if baked.status else started.ours()
-    new = place.imported_after_the_restore()
+    new = imported_after_the_restore(jobs, name)
     assert new, "the program said nothing"
     table[name] = Row(sum(times.values()) / 1e6, share(times, new), " ".join(why.split()))
 

@@ -8,7 +8,7 @@ from lab.ranks import Mpi, run
 from lab.slurm import Slurm, by_srun
 from tests.conftest import but_everyday
 
-from .conftest import NOT_USED, Baked
+from .baked import Baked
 from .prepared import Prepared
 
 TEXT = """
@@ -29,21 +29,6 @@ programs = [os.readlink(f"/proc/{row[1]}/exe") for row in everybody or ()]
 if world.rank == 0:
     print(sum(program.endswith("bin/mpiimport-restore") for program in programs))
 """
-
-
-@pytest.mark.full
-def test_two_ranks_of_mpich(baked: Baked, mpich: Mpi) -> None:
-    script = baked.script(TEXT)
-    # The second is what its launcher gives to ranks, and what libgfortran reads when it is loaded.
-    library = {"MPI4PY_LIBMPI": str(mpich.library), "GFORTRAN_UNBUFFERED_PRECONNECTED": "y"}
-    said = baked.bake(script, **library)
-    assert ENDS in said
-    environment = baked.environment(**library)
-    plain = run([*mpich.command(2), baked.python, script], environment, 120)
-    started = run([*mpich.command(2), baked.starter, str(baked.image), script], environment, 120)
-    assert NOT_USED not in started.stderr, started
-    assert started == plain
-    assert started.stdout.splitlines()[0] == "2 [2, 2, 2, 2, 2] True"
 
 
 QUESTIONS = {
@@ -95,14 +80,6 @@ def test_a_statement_that_looks_for_mpi4py_finds_it(baked: Baked, mpich: Mpi, na
     assert baked.start_restored(script, **library).stdout == baked.plain(script, **library).stdout
 
 
-def test_a_module_that_needs_mpi_is_left_to_the_ranks(baked: Baked, mpich: Mpi) -> None:
-    library = {"MPI4PY_LIBMPI": str(mpich.library)}
-    baked.module("solver", "from mpi4py import MPI\nRANK = MPI.COMM_WORLD.rank\n")
-    script = baked.script("import decimal\nimport solver\nprint(solver.RANK, decimal.Decimal(1))")
-    assert "ends before line 2, `import solver`: solver imports mpi4py" in baked.bake(script, **library)
-    assert baked.start_restored(script, **library).stdout == "0 1\n"
-
-
 @pytest.mark.parametrize(
     ("name", "ranks"),
     [
@@ -112,27 +89,25 @@ def test_a_module_that_needs_mpi_is_left_to_the_ranks(baked: Baked, mpich: Mpi) 
     ],
 )
 def test_ranks_start_from_what_one_rank_has_prepared(
-    baked: Baked, prefix: Path, tmp_path: Path, mpis: dict[str, Mpi], name: str, ranks: int
+    prepared: Prepared, mpis: dict[str, Mpi], name: str, ranks: int
 ) -> None:
     """The maker has the variables that ranks have, for it is one."""
-    ranks_start_restored(Prepared(prefix, baked), mpis[name], ranks)
+    ranks_start_restored(prepared, mpis[name], ranks)
 
 
 @pytest.mark.full
-def test_ranks_of_intel_mpi(baked: Baked, prefix: Path, tmp_path: Path, intel: Mpi) -> None:
+def test_ranks_of_intel_mpi(prepared: Prepared, intel: Mpi) -> None:
     """Its launcher shares the processors out among the ranks, so as many prepare."""
-    ranks_start_restored(Prepared(prefix, baked), intel, 2, prepared_by=2)
+    ranks_start_restored(prepared, intel, 2, prepared_by=2)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("kind", ["pmi2", "pmix"])
-def test_ranks_of_slurm(
-    baked: Baked, prefix: Path, tmp_path: Path, mpis: dict[str, Mpi], slurm: Slurm, kind: str
-) -> None:
+def test_ranks_of_slurm(prepared: Prepared, mpis: dict[str, Mpi], slurm: Slurm, kind: str) -> None:
     """In an allocation."""
     with slurm.allocation() as variables:
         mpi = by_srun(mpis["mpich" if kind == "pmi2" else "openmpi"], kind, variables)
-        ranks_start_restored(Prepared(prefix, baked), mpi, 2)
+        ranks_start_restored(prepared, mpi, 2)
 
 
 def ranks_start_restored(prepared: Prepared, mpi: Mpi, ranks: int, prepared_by: int = 1) -> None:
@@ -150,9 +125,10 @@ def ranks_start_restored(prepared: Prepared, mpi: Mpi, ranks: int, prepared_by: 
     assert started.stdout.splitlines()[0] == f"{ranks} [{ranks}, {ranks}, {ranks}, {ranks}, {ranks}] True"
 
 
-def test_a_rank_without_an_image_waits_for_no_other(baked: Baked, prefix: Path, tmp_path: Path, mpich: Mpi) -> None:
+def test_a_rank_without_an_image_waits_for_no_other(
+    baked: Baked, prepared: Prepared, tmp_path: Path, mpich: Mpi
+) -> None:
     """The one that starts from it takes no part in a start-up of all ranks."""
-    prepared = Prepared(prefix, baked)
     environment = {"MPI4PY_LIBMPI": str(mpich.library), "MPIIMPORT": "force"}
     script = baked.script("import json\nfrom mpi4py import MPI\nprint(MPI.COMM_WORLD.allreduce(1), json.dumps(None))")
     prepared.prepare(script, *mpich.command(1), **environment)
@@ -168,9 +144,8 @@ def test_a_rank_without_an_image_waits_for_no_other(baked: Baked, prefix: Path, 
 
 
 @pytest.mark.full
-def test_ranks_that_run_a_module(baked: Baked, prefix: Path, tmp_path: Path, mpich: Mpi) -> None:
+def test_ranks_that_run_a_module(baked: Baked, prepared: Prepared, tmp_path: Path, mpich: Mpi) -> None:
     """Its package, which imports MPI, is left to the ranks; what that imports besides is not."""
-    prepared = Prepared(prefix, baked)
     environment = {"MPI4PY_LIBMPI": str(mpich.library)}
     package = baked.modules / "parallel"
     package.mkdir()
@@ -192,10 +167,10 @@ def test_ranks_that_run_a_module(baked: Baked, prefix: Path, tmp_path: Path, mpi
 @pytest.mark.full
 @pytest.mark.parametrize("name", ["mpich", "openmpi"])
 def test_a_program_that_looks_at_all_variables_starts_restored_on_more_ranks(
-    baked: Baked, prefix: Path, tmp_path: Path, mpis: dict[str, Mpi], name: str
+    baked: Baked, prepared: Prepared, mpis: dict[str, Mpi], name: str
 ) -> None:
     """Launchers give each rank variables of its own."""
-    mpi, prepared = mpis[name], Prepared(prefix, baked)
+    mpi = mpis[name]
     baked.module("plant", "import os\nVALUE = [name for name, _ in os.environ.items() if name.startswith('PLANTED_')]")
     script = baked.script("import plant\nimport os\nprint(plant.VALUE, os.readlink('/proc/self/exe')[-17:])")
     prepared.prepare(script, *mpi.command(1), **mpi.environment)

@@ -10,17 +10,11 @@ import pytest
 from lab.ranks import Mpi, run
 from mpiimport.host.report.file import SCHEMA
 
-from .conftest import Baked
 from .prepared import Prepared
 
 OURS = "[name for name in sys.modules if name.startswith('mpiimport')]"
 TEXT = f"import heavy, sys\nprint({OURS}, [path for path in sys.path_importer_cache if 'lib/mpiimport' in path])"
 HEAVY = "import decimal, statistics\nfor number in range(3_000_000): pass\n"
-
-
-@pytest.fixture
-def prepared(prefix: Path, baked: Baked) -> Prepared:
-    return Prepared(prefix, baked)
 
 
 def test_the_report_of_a_start_has_its_gain(prepared: Prepared, tmp_path: Path) -> None:

@@ -7,49 +7,18 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SERVED, but_everyday, interpreter
+from tests.texts import parameters, read
 
-from .conftest import Baked, interpreters
+from .baked import IMPORTS, PROGRAMS, Baked, interpreters
 
-IMPORTS = "import json, re, subprocess, threading, random, logging, argparse, os, sys, tempfile, decimal\n"
 LIBRARY = (
     "import subprocess, asyncio, traceback, unittest, multiprocessing, concurrent.futures, dataclasses\n"
     "import logging.handlers, sqlite3, email, http.client, xml.etree.ElementTree\nimport pdb\n"
 )
-# Stands for a stream that says when it is flushed.
-TEE = (
-    "class Tee:\n    def write(self, text): sys.__stdout__.write(text)\n"
-    "    def flush(self): sys.__stdout__.write('flush\\n')\nsys.stdout = Tee()\n"
-)
-PROGRAMS = {
-    "output": "print(json.dumps({'a': [1, 2]}), re.sub('a', 'b', 'banana'), sys.argv[1:], __name__, __file__)",
-    "exception": "def f():\n    raise ValueError('no')\nf()",
-    "status": "sys.exit(7)",
-    "message": "sys.exit('gone')",
-    "interrupted": "raise KeyboardInterrupt",
-    "killed": "os.kill(os.getpid(), 15)",
-    "exit handlers": "import atexit\natexit.register(print, 'end')\nprint('begin')",
-    "destructor": "class A:\n    def __del__(self): print('gone')\na = A()",
-    "thread": "t = threading.Thread(target=print, args=('in a thread',)); t.start(); t.join()",
-    "child": "print(subprocess.run(['echo', 'hi'], capture_output=True, text=True).stdout)",
-    "fork": "pid = os.fork()\nif not pid: os._exit(3)\nprint(os.waitpid(pid, 0)[1])",
-    "flushes": f"{TEE}print('on')",
-    "flushes of a failure": f"{TEE}sys.stderr = sys.stdout\n1 / 0",
-    "file": "open('out', 'w').write(os.getcwd())",
-    "logging": "logging.warning('careful'); logging.getLogger('x').error('no')",
-    "streams": "print(sys.stdin, sys.stdout, sys.stderr, sys.stdout.line_buffering, sys.stderr.line_buffering)",
-    "flags": "print(sys.flags, sys.executable, sys.prefix, sys.path, sys.argv)",
-    "finders": "print(sorted(sys.path_importer_cache.keys() - {__file__}), sys.path_importer_cache[sys.path[0]])",
-    "main": "print(list(vars()), type(__loader__).__name__, __spec__, __package__, __doc__)",
-    "recursion": "def f(n): return n and f(n - 1)\nsys.setrecursionlimit(9000); print(f(8000))",
-    "deep in C": "x = []\nfor _ in range(9000): x = [x]\nsys.setrecursionlimit(20000); print(len(repr(x)))",
-    "bad syntax": "print('never')\n)",
-    "two buffers": "import ctypes\nctypes.CDLL(None).printf(b'C\\n'); print('Python')\n1 / 0",
-    "input": "print(sys.stdin.read() == '')",
-    "modules": "print(sorted(name for name in sys.modules))",
-    "environment": "print(os.environ['GIVEN'], subprocess.run(['env'], capture_output=True).stdout.count(b'GIVEN='))",
-}
-EVERYDAY = {"exception", "status", "killed", "destructor", "thread", "fork", "streams", "main", "deep in C", "input"}
-EVERYDAY |= {"environment", "bad syntax", "two buffers"}
+# Behind IMPORTS.
+OUTCOMES = read(PROGRAMS / "same_outcome.txt")
+
+
 # One that is no PIE.
 DEBIANS = "/usr/bin/python3"
 NUMPY = (
@@ -72,10 +41,10 @@ def same(baked: Baked, script: str, *words: str) -> None:
     assert {path.name: path.read_text() for path in work.iterdir()} == files
 
 
-@pytest.mark.parametrize("name", but_everyday(PROGRAMS, EVERYDAY))
+@pytest.mark.parametrize("name", parameters(OUTCOMES))
 def test_programs_of_the_standard_library(baked: Baked, name: str) -> None:
     baked.bake(baked.script(IMPORTS))
-    program = PROGRAMS[name]
+    program = str(OUTCOMES[name])
     if name == "bad syntax":
         script = baked.script(program)
         assert baked.start(script).status == baked.plain(script).status == 1
@@ -89,7 +58,7 @@ def test_every_python_of_this_machine(baked_with: Callable[[str], Baked], python
     baked = baked_with(python)
     baked.bake(baked.script(IMPORTS))
     for name in ("output", "exception", "thread", "fork", "flags", "main", "interrupted"):
-        same(baked, baked.script(IMPORTS + PROGRAMS[name]))
+        same(baked, baked.script(f"{IMPORTS}{OUTCOMES[name]}"))
 
 
 @pytest.mark.parametrize("version", but_everyday(SERVED, ("3.15",)))
@@ -117,7 +86,7 @@ def test_options_of_the_interpreter(baked: Baked, options: str) -> None:
     baked.options = tuple(options.split())
     baked.bake(baked.script(IMPORTS))
     for name in ("output", "exception", "streams", "flags", "main", "modules"):
-        same(baked, baked.script(IMPORTS + PROGRAMS[name]))
+        same(baked, baked.script(f"{IMPORTS}{OUTCOMES[name]}"))
 
 
 def test_numpy_and_scipy(baked: Baked) -> None:

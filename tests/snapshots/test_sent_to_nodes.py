@@ -12,7 +12,7 @@ from lab.ranks import Outcome, run
 from lab.slurm import Slurm
 from tests.conftest import wait_for
 
-from .conftest import SECONDS, Baked
+from .baked import SECONDS, Baked
 from .prepared import Prepared
 
 # Each rank says whether it is from the snapshot, maps a file in the node's memory, for whom, and what it inherits.

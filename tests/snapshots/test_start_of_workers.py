@@ -7,76 +7,18 @@ import pytest
 
 from lab.ranks import run
 from tests.conftest import environment_with
+from tests.texts import read
 
+from .baked import PROGRAMS
 from .prepared import Prepared
 
 # Of what all workers of one kind need plainly.
 MOST = 0.35
 SECONDS = 900
-OWN = """
-import json, os, time
-import scipy.interpolate
-def said(number):
-    used = time.process_time()
-    restored = os.readlink("/proc/self/exe").endswith("mpiimport-restore")
-    return [float(scipy.interpolate.interp1d([0, 2], [0, number])(1)), used, restored]
-def tell(workers):
-    print(json.dumps([*workers]))
-"""
-OF_ONE_LAUNCHER = {
-    "spawn": """
-import numpy, scipy.interpolate
-import multiprocessing
-import own
-def work(number, queue):
-    queue.put(own.said(number))
-if __name__ == "__main__":
-    context = multiprocessing.get_context("spawn")
-    queue = context.Queue()
-    processes = [context.Process(target=work, args=(number, queue)) for number in range(8)]
-    for process in processes:
-        process.start()
-    own.tell(queue.get() for _ in processes)
-    for process in processes:
-        process.join()
-""",
-    "loky": """
-import numpy, scipy.interpolate
-from joblib.externals.loky import get_reusable_executor
-import own
-def work(number):
-    # A worker learns only now what its tasks import.
-    import time
-    used = time.process_time()
-    import own
-    value, _, restored = own.said(number)
-    return value, used, restored
-if __name__ == "__main__":
-    with get_reusable_executor(4) as executor:
-        own.tell(executor.map(work, range(4)))
-""",
-    "dask": """
-import numpy, scipy.interpolate
-from dask.distributed import Client, LocalCluster
-import own
-if __name__ == "__main__":
-    with LocalCluster(n_workers=4, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
-        own.tell(client.run(own.said, 3).values())
-""",
-    "torchrun": """
-import sys
-import torch, numpy, scipy.interpolate
-import own
-import torch.distributed
-said = own.said(3)
-torch.distributed.init_process_group("gloo")
-gathered = [None] * 4
-torch.distributed.all_gather_object(gathered, said)
-if torch.distributed.get_rank() == 0:
-    own.tell(gathered)
-torch.distributed.destroy_process_group()
-""",
-}
+OF_ONE_LAUNCHER = {name: text.text for name, text in read(PROGRAMS / "start_of_workers.txt").items()}
+OWN = OF_ONE_LAUNCHER.pop("own")
+
+
 ENVIRONMENT = {"spawn": "baked_with_packages", "torchrun": "baked_with_torch"}
 
 

@@ -11,24 +11,18 @@ from pathlib import Path
 import pytest
 
 import mpiimport
-from mpiimport.runtime.store.store import SEAL
 from tests.conftest import SERVED, but_everyday, interpreter, settle, wait_for
+from tests.texts import EVERYDAY, read
 
-from .conftest import Baked
+from .baked import IMPORTS, PROGRAMS, USING, Baked
 from .prepared import Prepared
-from .test_hooks import USING
-from .test_same_outcome import EVERYDAY, IMPORTS, PROGRAMS
 
+OUTCOMES = read(PROGRAMS / "same_outcome.txt")
 PLANT = "import os\nVALUE = os.environ.get('PLANTED', 'none')\n"
 LEFT = "LEFT = os.open('/etc/passwd', os.O_RDONLY)\n"
 TEXT = "import json, plant\nprint(plant.VALUE)"
 IS_RESTORED = "os.readlink('/proc/self/exe').endswith('mpiimport-restore')"
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-
-
-@pytest.fixture
-def prepared(prefix: Path, baked: Baked) -> Prepared:
-    return Prepared(prefix, baked)
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +66,9 @@ def files_of(directory: Path) -> dict[str, str]:
 def test_programs_do_what_they_do_plainly(prepared: Prepared) -> None:
     script = prepared.baked.script(IMPORTS)
     prepared.prepare(script)
-    for name in sorted(EVERYDAY - {"bad syntax"}):
-        write(prepared, IMPORTS + PROGRAMS[name])
+    everyday = [name for name, text in OUTCOMES.items() if EVERYDAY in text.traits and name != "bad syntax"]
+    for name in everyday:
+        write(prepared, f"{IMPORTS}{OUTCOMES[name]}")
         plain = prepared.baked.plain(script, "one", "two", GIVEN="this")
         files = files_of(prepared.directory)
         started = prepared.start_restored(script, "one", "two", GIVEN="this")
@@ -93,7 +88,7 @@ def test_versions_of_python(version: str, prefix: Path, tmp_path: Path) -> None:
     script = prepared.baked.script(IMPORTS)
     prepared.prepare(script)
     for name in ("output", "exception", "thread", "child", "fork", "streams", "main", "interrupted"):
-        write(prepared, IMPORTS + PROGRAMS[name])
+        write(prepared, f"{IMPORTS}{OUTCOMES[name]}")
         assert prepared.start_restored(script, "one") == prepared.baked.plain(script, "one"), name
     write(prepared, RANDOM)
     drawn = [number for _ in range(2) for number in prepared.start_restored(script).stdout.split()]
@@ -174,37 +169,9 @@ def test_an_unbuffered_program_keeps_its_option_where_a_start_turns_back(prepare
     assert prepared.start_fresh("No such file", "-u", script).stdout == f"False {expected}"
 
 
-def test_only_rank_0_says_it(shared: Prepared) -> None:
-    script = write(shared)
-    assert shared.start(script, PLANTED="set", PMI_RANK="1").stderr == ""
-    fresh = shared.start(script, PLANTED="set", PMI_RANK="0", PMI_SIZE="1", MPI_LOCALNRANKS="1")
-    assert fresh.stderr.startswith("mpiimport: the snapshot is not used: ")
-
-
-@pytest.mark.parametrize("at", [0.0, 0.01, 0.5, 0.999])
-def test_a_snapshot_that_somebody_has_written_to(shared: Prepared, at: float) -> None:
-    script, (image,) = write(shared), shared.images
-    with image.open("r+b") as stream:
-        stream.seek(int(at * image.stat().st_size))
-        byte = stream.read(1)
-        stream.seek(-1, os.SEEK_CUR)
-        stream.write(bytes([byte[0] ^ 1]))
-    assert shared.start_fresh("", script).stdout == "none\n"
-
-
 def test_a_process_that_may_write_no_file_starts(shared: Prepared) -> None:
     script = write(shared, f"import json, plant\nimport os\nprint({IS_RESTORED})")
     assert shared.start(script, before=("sh", "-c", '(ulimit -f 0 && "$@") | cat', "sh")).stdout == "True\n"
-
-
-def test_a_snapshot_that_is_cut_or_gone(shared: Prepared) -> None:
-    script, (image,) = write(shared), shared.images
-    os.truncate(image, image.stat().st_size // 2)
-    os.utime(image, ns=(0, SEAL))
-    assert shared.start_fresh("its sizes do not fit", script).stdout == "none\n"
-    image.unlink()
-    assert shared.start_fresh("cannot be opened", script).stdout == "none\n"
-    image.touch()
 
 
 @as_root
@@ -224,7 +191,7 @@ def test_a_killed_maker_leaves_nothing_that_the_next_does_not_remove(shared: Pre
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         assert shared.start_restored(script).stdout == "none\n"
-    wait_for(lambda: not working_for(shared.library))
+    wait_for(lambda: not shared.at_work())
     for left in tmp_path.iterdir():
         # As if it had been a while.
         os.utime(left, (0, 0))
@@ -233,19 +200,6 @@ def test_a_killed_maker_leaves_nothing_that_the_next_does_not_remove(shared: Pre
     (image,) = shared.images
     assert {path.name for path in image.parents[1].iterdir() if path.is_dir()} == {image.parent.name}
     shutil.copy2(image, shared.directory.with_name("saved"))
-
-
-def working_for(library: Path) -> list[str]:
-    """The processes that do anything for a library: the one that was stopped to be copied, too."""
-    path = str(library).encode()
-    return [process.name for process in Path("/proc").glob("[0-9]*") if path in command_line(process)]
-
-
-def command_line(process: Path) -> bytes:
-    try:
-        return (process / "cmdline").read_bytes()
-    except OSError:
-        return b""
 
 
 def test_why_there_is_no_snapshot(prepared: Prepared) -> None:

@@ -1,89 +1,23 @@
 """What a program has at its cut it has behind it: objects half used, settings, hooks and seeds."""
 
+import textwrap
 from pathlib import Path
 
 import pytest
 
 from lab.ranks import run
-from tests.conftest import but_everyday
+from tests.texts import parameters, read
 
-from .conftest import Baked
+from .baked import PROGRAMS, Baked
 
-# Text of a script up to its main part, and its main part.
-SCRIPTS = {
-    "objects": (
-        "from __future__ import annotations\n"
-        "import collections, contextvars, dataclasses, enum, functools, itertools, threading, typing, weakref\n"
-        "def numbers():\n    for each in range(5):\n        yield each\n"
-        "half, count, texts = numbers(), itertools.count(3), map(str, [1, 2, 3])\n"
-        "first = next(half), next(count), next(texts)\n"
-        "@dataclasses.dataclass\nclass Point:\n    x: int = 3\n    y: list = dataclasses.field(default_factory=list)\n"
-        "class Kind(enum.Enum):\n    A = 1\n"
-        "registry = {}\n"
-        "class Meta(type):\n    def __init__(cls, name, bases, names, **given):\n        registry[name] = cls\n"
-        "class Base(metaclass=Meta):\n"
-        "    def __init_subclass__(cls, **given): registry['sub ' + cls.__name__] = given\n"
-        "class Derived(Base, flag=1): pass\n"
-        "@functools.lru_cache\ndef fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)\n"
-        "value: int = fib(20)\n"
-        "variable = contextvars.ContextVar('variable', default=1)\ntoken = variable.set(7)\n"
-        "local, lock = threading.local(), threading.Lock()\nlocal.x = 5\n"
-        "try:\n    1 / 0\nexcept ZeroDivisionError as exc:\n    kept = exc\n",
-        "    import pickle, traceback\n"
-        "    print(first, [*half], next(count), [*texts], fib.cache_info(), variable.get(), __annotations__)\n"
-        "    print(pickle.loads(pickle.dumps([Point(4), Kind.A])), sorted(registry), local.x, lock.locked(), kept)\n"
-        "    traceback.print_exception(kept)\n    weakref.finalize(Derived, print, 'ended')\n",
-    ),
-    "settings": (
-        "import decimal, gc, json, locale, logging, os, random, signal, sys, warnings\n"
-        "os.environ['SET'] = '1'\nos.environ.pop('ZZZ', None)\n"
-        "sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))\n"
-        "sys.setrecursionlimit(5000)\ndecimal.getcontext().prec = 50\ngc.set_threshold(100, 5, 5)\n"
-        "locale.setlocale(locale.LC_ALL, 'C')\nrandom.seed(42)\ndrawn = random.random()\n"
-        "logging.basicConfig(level=logging.INFO, stream=sys.stdout, format='%(levelname)s %(module)s %(lineno)d')\n"
-        "warnings.simplefilter('always')\njson.dumps_before = json.dumps\njson.dumps = lambda each: 'patched'\n"
-        "sys.excepthook = lambda kind, value, traceback: print('hook', kind.__name__, value)\n"
-        "def handle(number, frame): print('signal', number, flush=True)\n"
-        "signal.signal(signal.SIGUSR1, handle)\n"
-        "def warn():\n    warnings.warn('hi', DeprecationWarning, stacklevel=2)\n",
-        "    print(os.environ['SET'], sys.path[0], sys.getrecursionlimit(), decimal.Decimal(1) / 3)\n"
-        "    print(gc.get_threshold())\n"
-        "    print(drawn, random.random(), json.dumps(1), locale.setlocale(locale.LC_ALL))\n"
-        "    logging.info('')\n    warn()\n    os.kill(os.getpid(), signal.SIGUSR1)\n    os.system('echo $SET')\n"
-        "    text = '\\d'\n    raise ValueError('x')\n",
-    ),
-    "ends": (
-        "import atexit\nclass Counted:\n    def __del__(self): print('del', self.number)\n"
-        "one, other = Counted(), Counted()\none.number, other.number = 1, 2\nother.itself = other\n"
-        "atexit.register(print, 'bye')\n",
-        "    one.file = open('/dev/null')\n    print('end')\n",
-    ),
-    "threads": (
-        "import threading, time\nthread = threading.Thread(target=time.sleep, args=(0.2,))\n"
-        "timer = threading.Timer(0.1, print, ('timer',))\n",
-        "    thread.start()\n    timer.start()\n"
-        "    print(thread.is_alive(), timer.is_alive(), threading.active_count())\n"
-        "    thread.join()\n    timer.join()\n    print(thread.is_alive(), thread.name)\n",
-    ),
-    "finders": (
-        "import builtins, sys\nseen, importing = [], builtins.__import__\n"
-        "class Finder:\n    def find_spec(self, name, path, target=None): seen.append(name)\n"
-        "def noted(name, *given, **named):\n    seen.append(name)\n    return importing(name, *given, **named)\n"
-        "sys.meta_path.insert(0, Finder())\nbuiltins.__import__ = noted\n",
-        "    print(seen)\n    import colorsys\n    print(seen)\n",
-    ),
-    "numpy": (
-        "import numpy\nnumpy.random.seed(7)\ndrawn = numpy.random.rand(2)\nmine = numpy.random.default_rng(5)\n"
-        "first = mine.random(2)\nnumpy.set_printoptions(precision=3)\nnumpy.seterr(all='ignore')\n",
-        "    print(drawn, numpy.random.rand(), first, mine.random(), numpy.array([1 / 3]), numpy.array([1.0]) / 0)\n",
-    ),
-}
+# A script up to its main part, and its main part.
+SCRIPTS = read(PROGRAMS / "state_at_the_cut.txt")
 
 
-@pytest.mark.parametrize("name", but_everyday(SCRIPTS, {"objects", "settings", "threads"}))
+@pytest.mark.parametrize("name", parameters(SCRIPTS))
 def test_a_program_goes_on_with_what_it_had(baked: Baked, name: str) -> None:
-    begin, main = SCRIPTS[name]
-    script = baked.script(f'{begin}if __name__ == "__main__":\n{main}')
+    main = textwrap.indent(SCRIPTS[name].further["main"], "    ")
+    script = baked.script(f'{SCRIPTS[name]}if __name__ == "__main__":\n{main}')
     said = baked.bake(script)
     # What is to be done at the end is not done when the snapshot is made.
     assert 'if __name__ == "__main__":' in said and "bye" not in said

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import zipfile
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from lab.ranks import run
 from tests.conftest import but_everyday
 
-from .conftest import CONFINED, SECONDS, Baked
+from .baked import CONFINED, SECONDS, Baked, shared_library
 
 VARIABLES = ("OMP_NUM_THREADS", "PYTHONUTF8", "LC_ALL", "OPENBLAS_NUM_THREADS", "LD_BIND_NOW")
 TEXT = "import json, plant\nprint(plant.VALUE)"
@@ -40,26 +39,8 @@ def test_a_filter_of_system_calls(baked: Baked, script: str) -> None:
     assert outcome.status == 1 and "system calls are filtered, and it is not known how" in outcome.stderr, outcome
 
 
-# As where the kernel was built without it.
-NO_TID_ADDRESS = """
-#include <errno.h>
-#include <stdarg.h>
-#include <unistd.h>
-#include <sys/syscall.h>
-int prctl(int option, ...) {
-    va_list rest;
-    va_start(rest, option);
-    long a = va_arg(rest, long), b = va_arg(rest, long), c = va_arg(rest, long), d = va_arg(rest, long);
-    errno = EINVAL;
-    return option == 40 ? -1 : syscall(SYS_prctl, option, a, b, c, d);
-}
-"""
-
-
 def test_a_kernel_that_does_not_tell_what_a_start_needs_is_named(baked: Baked, tmp_path: Path) -> None:
-    source, library = tmp_path / "kernel.c", tmp_path / "kernel.so"
-    source.write_text(NO_TID_ADDRESS)
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True, timeout=60)
+    library = shared_library("kernel.c", tmp_path)
     outcome = baked.try_to_bake(baked.script("import json"), LD_PRELOAD=str(library))
     assert outcome.status == 1 and "this kernel lacks CONFIG_CHECKPOINT_RESTORE" in outcome.stderr, outcome
 
@@ -79,20 +60,9 @@ def test_variables_that_libraries_and_the_interpreter_read(baked: Baked, script:
     baked.start_fresh("variable", script, before=(), **{name: "1"})
 
 
-def test_a_module_that_was_changed_in_place(baked: Baked, script: str) -> None:
-    with (baked.modules / "plant.py").open("a") as stream:
-        stream.write("\nVALUE = 'changed'")
-    assert baked.start_fresh("plant.py", script).stdout == "changed\n"
-
-
 def test_a_module_that_appears_in_a_directory_of_the_search_path(baked: Baked, script: str) -> None:
     baked.module("sitecustomize", "print('here')")
     assert baked.start_fresh("has changed since", script).stdout == "here\nnone\n"
-
-
-def test_a_module_beside_the_script_that_hides_one_of_the_image(baked: Baked, script: str) -> None:
-    baked.script("VALUE = 'beside'", "plant.py")
-    assert baked.start_fresh("has another plant", script).stdout == "beside\n"
 
 
 def test_an_archive_that_begins_with_the_same_text(baked: Baked, script: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from lab.ranks import Mpi, Outcome, run
 from tests.conftest import settle
 
-from .conftest import NOT_USED, SECONDS, Baked
+from .baked import NOT_USED, SECONDS, Baked
 from .prepared import Prepared
 
 HEAD, OWN = "import os, sys\nimport plant\n", "import extra\n"
@@ -202,8 +202,8 @@ def test_one_rank_speaks_for_the_job(prefix: Path, baked: Baked, mpich: Mpi) -> 
         assert sum(TRIED in line for line in outcome.ours()) == count
 
 
-def test_scripts_that_begin_alike_start_from_one_base(prefix: Path, baked: Baked, tmp_path: Path) -> None:
-    prepared = Prepared(prefix, baked)
+def test_scripts_that_begin_alike_start_from_one_base(prepared: Prepared, tmp_path: Path) -> None:
+    baked = prepared.baked
     modules_of(baked)
     prepared.prepare(baked.script(HEAD + "def value(): return 1\nimport json\n" + REST))
     (tmp_path / "elsewhere").mkdir()

@@ -7,34 +7,20 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import run
+from tests.texts import read
 
-from .conftest import Baked, reach
+from .baked import PROGRAMS, Baked, reach
 
 pytestmark = pytest.mark.usefixtures("installed")
 
 # What a program does before an import that depends on it, and the module.
-BEFORE = {
-    "context": ("import decimal\ndecimal.getcontext().prec = 7", "from decimal import Decimal\nVALUE = Decimal(1) / 3"),
-    "patch": ("import json\njson.dumps = len", "from json import dumps\nVALUE = dumps.__name__"),
-    "stub": ("import sys\nsys.modules['stubbed'] = sys", "try: import stubbed as VALUE\nexcept ImportError: VALUE = 0"),
-    "environment": (
-        "import os, sys\nif len(sys.argv) > 1: os.environ['A'] = '1'",
-        "import os\nVALUE = os.environ.get('A')",
-    ),
-    "logging": ("import logging\nlogging.basicConfig(level=20)", "import logging\nVALUE = logging.getLogger().level"),
-    "exit handler": (
-        "import atexit\natexit.register(print, 'program')",
-        "import atexit\nVALUE = atexit.register(print, 'module')",
-    ),
-    "recursion": ("import sys\nsys.setrecursionlimit(3000)", "import sys\nVALUE = sys.getrecursionlimit()"),
-}
+BEFORE = read(PROGRAMS / "before_imports.txt")
 
 
 @pytest.mark.parametrize("name", BEFORE)
 def test_what_a_program_does_before_an_import_counts(baked: Baked, name: str) -> None:
-    before, module = BEFORE[name]
-    baked.module("plant", module)
-    script = baked.script(f"import json\n{before}\nimport plant\nprint(plant.VALUE)")
+    baked.module("plant", BEFORE[name].further["plant.py"])
+    script = baked.script(f"import json\n{BEFORE[name]}import plant\nprint(plant.VALUE)")
     # Its pyc is written.
     baked.plain(script)
     baked.bake(script)
@@ -85,12 +71,6 @@ def test_a_module_that_looks_at_arguments_is_in_a_snapshot_for_those_alone(baked
         assert says in started.stderr and started.stdout == baked.plain(script, *words).stdout
 
 
-def test_a_script_that_looks_at_its_arguments_ends_its_begin(baked: Baked) -> None:
-    script = baked.script("import json, sys\nVALUE = len(sys.argv)\nprint(VALUE)")
-    assert "it ends before line 2, `VALUE = len(sys.argv)`: it looks at the command line" in reach(baked.bake(script))
-    assert baked.start_restored(script, "word").stdout == "2\n"
-
-
 AWAY = ("sh", "-c", 'cd /; exec "$@"', "sh")
 
 
@@ -134,13 +114,6 @@ def test_a_module_that_looks_at_the_script_is_in_a_snapshot_of_that_alone(baked:
     assert baked.start_fresh("which has run to its cut", str(other)).stdout == baked.plain(str(other)).stdout
 
 
-def test_the_command_line_that_a_module_keeps_is_that_of_the_program(baked: Baked) -> None:
-    baked.module("plant", "import sys\nWORDS = sys.argv")
-    script = baked.script("import plant\nprint(plant.WORDS[1:])")
-    baked.bake(script)
-    assert baked.start_restored(script, "word").stdout == "['word']\n"
-
-
 @pytest.mark.parametrize("there", ["fastjson.py", "fastjson", "myproj.egg-info"])
 def test_what_appears_beside_the_script_is_found(baked: Baked, there: str) -> None:
     baked.module("plant", "try: import fastjson as json\nexcept ImportError: import json\nVALUE = json.__name__")
@@ -182,22 +155,6 @@ def test_data_beside_the_script_hides_nothing(baked: Baked, text: str) -> None:
     assert baked.start_restored(script).stdout == "1\n"
 
 
-def test_warnings_of_the_compiler_are_printed_as_plainly(baked: Baked) -> None:
-    """Those of statements, too, that are not executed again."""
-    script = baked.script("x = 1 is 1\nimport json\ny = 2 is 2\nprint(x)\nz = 3 is 3")
-    assert "it prints" in reach(baked.bake(script))
-    assert baked.start_restored(script) == baked.plain(script)
-
-
-def test_a_script_that_begins_otherwise_starts_plainly(baked: Baked) -> None:
-    script = baked.script("import json\nprint(1)")
-    baked.bake(script)
-    baked.script("import json\nprint(2)")
-    assert baked.start_restored(script).stdout == "2\n"
-    baked.script("print(3)\nimport json")
-    assert baked.start_fresh("begins with other statements", script).stdout == "3\n"
-
-
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -221,48 +178,9 @@ def test_only_a_file_is_an_image(baked: Baked) -> None:
     assert "it is a link, no file," in baked.start(script).stderr
 
 
-def test_without_a_known_python_nothing_is_started(baked: Baked) -> None:
-    script = baked.script("import json\nprint(1)")
-    outcome = run([baked.starter, str(baked.image), script], baked.environment(), 30)
-    assert (outcome.status, outcome.stdout) == (127, "")
-    assert "nor is it known which Python to start" in outcome.stderr
-
-
 def test_a_copy_knows_its_python(baked: Baked) -> None:
     script = baked.script("import json, sys\nprint(sys.executable)")
     baked.bake(script)
     baked.image.with_name("image.plain").unlink()
     outcome = baked.start_fresh("TZ", script, TZ="Asia/Tokyo")
     assert outcome.stdout == baked.plain(script).stdout
-
-
-# A module that others come after; and what one of them does with a variable that a third one keeps.
-WITHIN = "import os\nos.environ['FOR_A_WHILE'] = '1'\nimport part\n"
-KEEPS = "import os\nVALUE = os.environ.get('FOR_A_WHILE')"
-SHOWS = "import json, early\nimport late\nprint(early.part.VALUE, late.VALUE, os.environ.get('FOR_A_WHILE'))"
-
-
-@pytest.fixture
-def parts(baked: Baked) -> Baked:
-    for name in ("part", "late"):
-        baked.module(name, KEEPS)
-    return baked
-
-
-def test_what_a_module_changes_while_it_is_imported_ends_no_image(parts: Baked) -> None:
-    """NumPy has done so with OPENBLAS_MAIN_FREE."""
-    parts.module("early", WITHIN + "del os.environ['FOR_A_WHILE']")
-    script = parts.script(f"import os\n{SHOWS}")
-    parts.bake(script)
-    assert parts.start_restored(script) == parts.plain(script)
-    parts.module("late", "VALUE = 'another'")
-    assert parts.start_fresh("late.py", script).stdout == "1 another None\n"
-
-
-@pytest.mark.parametrize("undone", ["", "del os.environ['FOR_A_WHILE']"])
-def test_what_a_module_leaves_changed_counts(parts: Baked, undone: str) -> None:
-    parts.module("early", WITHIN)
-    parts.module("undo", f"import os\n{undone}")
-    script = parts.script(f"import os\n{SHOWS.replace('import late', 'import undo, late')}")
-    parts.bake(script)
-    assert parts.start_restored(script) == parts.plain(script)

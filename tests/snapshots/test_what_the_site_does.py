@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Baked
+from .baked import Baked
 
 SHOWN = (
     "import json, os, sys\nprint(getattr(sys, 'kept', None), os.environ.get('SITE'), sys.path[-1])\n"
@@ -45,23 +45,6 @@ def test_each_way_to_a_variable_comes_out_as_plainly(baked: Baked, text: str, gi
     assert baked.start_restored(script, **given) == baked.plain(script, **given)
     for other in ({"JOB": "1"}, {"JOB": "2"}, {}):
         assert baked.start(script, before=(), **other).stdout == baked.plain(script, **other).stdout
-
-
-def test_what_is_printed_at_the_end_is_printed(baked: Baked) -> None:
-    baked.module("sitecustomize", "import atexit\natexit.register(print, 'bye')")
-    script = baked.script(SHOWN)
-    baked.bake(script)
-    started = baked.start_restored(script)
-    assert started == baked.plain(script) and started.stdout.endswith("bye\n")
-
-
-def test_what_sitecustomize_changes_is_changed_in_each_start(baked: Baked) -> None:
-    text = "import os, sys\nos.environ['SITE'] = 'here'\nsys.path.append('/somewhere')\nsys.kept = 'kept'"
-    baked.module("sitecustomize", text)
-    script = baked.script(SHOWN)
-    baked.bake(script)
-    started = baked.start_restored(script)
-    assert started == baked.plain(script) and "here\n" in started.stdout
 
 
 def test_a_file_that_sitecustomize_reads_is_looked_at(baked: Baked, tmp_path: Path) -> None:

@@ -6,50 +6,21 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import Outcome
+from tests.texts import read
 
-from .conftest import Baked
+from .baked import PROGRAMS
 from .prepared import Prepared
 
-# What each process says of itself, beside how it was started.
-SAYS = """
-import json, os, plant, sys
-def said():
-    restored = os.readlink("/proc/self/exe").endswith("mpiimport-restore")
-    names = [name for name in os.environ if not name.startswith("MPIIMPORT") and name != "_"]
-    return restored, {
-        "variables": {name: os.environ[name] for name in sorted(names)}, "arguments": sys.argv,
-        "directory": os.getcwd(),
-        "line": sys.orig_argv, "flags": list(sys.flags), "path": sys.path, "input": sys.stdin.read(),
-        "leads": os.getpgrp() == os.getpid(), "ignores": __import__("signal").getsignal(10) == 1, "value": plant.VALUE}
-"""
-# It tells by a descriptor that it was given, under whatever number.
-WORKER = f"""{SAYS}
-with open(int(os.environ["TELLS"]), "w") as stream:
-    json.dump(said(), stream)
-sys.exit(3 + int(os.environ["RANK"]))
-"""
-LAUNCHER = """
-import os, signal, subprocess, sys
-signal.signal(10, signal.SIG_IGN)
-workers, script = [], sys.argv[1]
-for rank in range(3):
-    told, tells = os.pipe()
-    variables = {**os.environ, "RANK": str(rank), "TELLS": str(tells)}
-    command = [sys.executable, "-u", script, "--rank", str(rank)]
-    with subprocess.Popen(command, env=variables, pass_fds=[tells], stdin=subprocess.PIPE, start_new_session=rank == 1,
-                          cwd=os.path.dirname(script) if rank == 2 else None) as worker:
-        os.close(tells)
-        worker.communicate(f"for {rank}".encode())
-    workers.append([open(told).read(), worker.returncode])
-print(workers)
-"""
+TEXTS = {name: text.text for name, text in read(PROGRAMS / "workers.txt").items()}
+SAYS, LAUNCHER, OWN, SPAWNING = (TEXTS[name] for name in ("says", "launcher", "own", "spawning"))
+WORKER = f"{SAYS}{TEXTS['worker']}"
 
 
 @pytest.fixture
-def prepared(prefix: Path, baked: Baked) -> Prepared:
-    baked.install()
-    baked.module("plant", "VALUE = 'old'\n")
-    return Prepared(prefix, baked)
+def prepared(prepared: Prepared) -> Prepared:
+    prepared.baked.install()
+    prepared.baked.module("plant", "VALUE = 'old'\n")
+    return prepared
 
 
 def switches(prepared: Prepared) -> dict[str, str]:
@@ -153,53 +124,6 @@ def test_a_worker_whose_snapshot_no_longer_fits_starts_plainly(prepared: Prepare
     assert sum(line.endswith("mpiimport prepare makes it anew") for line in asked.ours()) == 3, asked
 
 
-OWN = """
-def value():
-    return 'own'
-VALUE = value()
-"""
-# What an installed package may ask when it is imported: not the same before a child knows of its parent, and after.
-ASKS = """
-import multiprocessing, sys
-main = sys.modules["__main__"]
-SEEN = [multiprocessing.current_process().name, hasattr(main, "__file__"), sys.argv, multiprocessing.get_start_method()]
-"""
-HIDES = """
-import sys
-sys.path.remove("")
-del sys.modules["socket"]
-import socket
-sys.path.insert(0, "")
-socket.IS_OTHER = True
-"""
-SPAWNING = """
-import json, os, sys
-import plant
-import asks
-import multiprocessing
-import own
-CHANGE = "--change" in sys.argv
-def said(number):
-    process, main = multiprocessing.current_process(), sys.modules["__main__"]
-    names = [name for name in os.environ if not name.startswith("MPIIMPORT") and name not in ("PYTHONPATH", "_")]
-    line = [word.partition("(")[0] for word in sys.orig_argv]
-    return os.readlink("/proc/self/exe").endswith("mpiimport-restore"), [
-        number, plant.VALUE, own.VALUE, asks.SEEN, hasattr(sys.modules["socket"], "IS_OTHER"), sys.argv, line,
-        sys.path, sys.flags[:], process.name, process.daemon,
-        multiprocessing.get_start_method(), multiprocessing.parent_process().pid == os.getppid(), main.__name__,
-        os.path.basename(main.__file__), sorted(name for name in sys.modules if not name.startswith("mpiimport")),
-        {name: os.environ[name] for name in sorted(names)},
-        sorted(name for name in vars(sys.modules["multiprocessing.resource_tracker"]._resource_tracker)), os.getcwd()]
-if __name__ == "__main__":
-    if CHANGE:
-        sys.path.insert(0, os.path.join(os.path.dirname(__file__), "other"))
-    for method in ("spawn", "fork"):
-        multiprocessing.set_start_method(method, force=True)
-        with multiprocessing.get_context("spawn").Pool(1) as pool:
-            print(json.dumps(pool.apply(said, (1,))))
-"""
-
-
 def children_of(outcome: Outcome) -> tuple[list[bool], list[list[object]]]:
     """Whether each spawned process was restored, and what it says of itself."""
     assert (outcome.status, outcome.stderr) == (0, ""), outcome
@@ -211,7 +135,7 @@ def children_of(outcome: Outcome) -> tuple[list[bool], list[list[object]]]:
 def spawning(prepared: Prepared) -> str:
     """A program whose spawned processes were prepared."""
     prepared.baked.script(OWN, "own.py")
-    prepared.baked.module("asks", ASKS)
+    prepared.baked.module("asks", TEXTS["asks"])
     script = prepared.baked.script(SPAWNING)
     made = prepared.run(prepared.command("--run", prepared.baked.python, script, "word"))
     assert made.status == 0 and f"script {script}, as multiprocessing spawns it, is prepared: " in made.stdout, made
@@ -236,7 +160,7 @@ def test_a_spawned_process_that_imports_from_elsewhere_starts_plainly(prepared: 
 
 def test_a_spawned_process_whose_directory_hides_the_library_starts_plainly(prepared: Prepared, spawning: str) -> None:
     """It is the first of the search path until the parent has said otherwise."""
-    (prepared.directory / "socket.py").write_text(HIDES)
+    (prepared.directory / "socket.py").write_text(TEXTS["hides"])
     restored, said = children_of(started(prepared, spawning))
     _, plainly = children_of(prepared.run([prepared.baked.python, spawning]))
     assert (restored, said) == ([False, False], plainly)
@@ -252,44 +176,3 @@ def test_a_spawned_process_executes_own_code_as_it_is_now(prepared: Prepared, sp
     children = [json.loads(line) for line in outcome.stdout.splitlines()]
     assert [restored for restored, _ in children] == [False, False], outcome
     assert all("begins with other statements" in line for line in outcome.ours()), outcome
-
-
-@pytest.mark.full
-def test_workers_of_loky_are_restored(baked_with_packages: Baked, prefix: Path) -> None:
-    prepared = Prepared(prefix, baked_with_packages)
-    text = """
-import os, time
-import numpy, scipy.interpolate
-from joblib import Parallel, delayed
-def work(number):
-    time.sleep(1)
-    return number, os.readlink("/proc/self/exe").endswith("mpiimport-restore")
-if __name__ == "__main__":
-    print(*Parallel(n_jobs=2)(delayed(work)(number) for number in range(4)))
-"""
-    script = prepared.baked.script(text)
-    made = prepared.run(prepared.command("--run", prepared.baked.python, script))
-    assert made.status == 0 and "module joblib.externals.loky.backend.popen_loky_posix is prepared: " in made.stdout
-    outcome = started(prepared, script)
-    assert outcome.stdout == "(0, True) (1, True) (2, True) (3, True)\n", outcome
-
-
-@pytest.mark.full
-def test_workers_of_torchrun_are_restored(baked_with_torch: Baked, prefix: Path) -> None:
-    prepared = Prepared(prefix, baked_with_torch)
-    text = """
-import os, sys
-import torch
-restored = os.readlink("/proc/self/exe").endswith("mpiimport-restore")
-import torch.distributed
-torch.distributed.init_process_group("gloo")
-total = torch.ones(1) * torch.distributed.get_rank()
-torch.distributed.all_reduce(total)
-sys.stdout.write(f"{os.environ['LOCAL_RANK']} {total.item()} {restored}\\n")
-"""
-    script = prepared.baked.script(text)
-    command = [str(Path(prepared.baked.python).with_name("torchrun")), "--nproc-per-node", "2", script]
-    made = prepared.try_to_prepare(*command)
-    assert made.status == 0 and f"script {script} is prepared: " in made.stdout, made
-    outcome = prepared.run(command, **switches(prepared))
-    assert sorted(outcome.lines()) == ["0 1.0 True", "1 1.0 True"], outcome

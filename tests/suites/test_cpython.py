@@ -10,61 +10,17 @@ from lab.ranks import Mpi
 from tests.conftest import Job, provision
 from tests.suites.known import ABORTED
 from tests.suites.outcomes import compare, unittest_suite
+from tests.texts import read
 
-# The fewest tests that pass, in any version.
-IMPORTS = {
-    "test_importlib": 1200,
-    "test_import": 70,
-    "test_pkgutil": 20,
-    "test_runpy": 30,
-    "test_zipimport": 60,
-    "test_site": 20,
-    "test_pkg": 8,
-    "test_inspect": 250,
-}
-# What sees the modules, the program or its end in other ways.
-NEIGHBOURS = {
-    "test_warnings": 100,
-    "test_sys": 50,
-    "test_traceback": 150,
-    "test_atexit": 5,
-    "test_linecache": 20,
-    "test_module": 30,
-    "test_modulefinder": 15,
-}
-LONG = {
-    "test_pydoc": 60,
-    "test_cmd_line_script": 40,
-    "test_ctypes": 100,
-    "test_doctest": 50,
-    "test_subprocess": 200,
-    "test_threading": 150,
-    "test_faulthandler": 30,
-    "test_compileall": 80,
-    "test_trace": 10,
-    "test_builtin": 60,
-    "test_pickle": 500,
-    "test_code": 15,
-    "test_sysconfig": 15,
-    "test_zipapp": 25,
-}
 
-# What belongs to one process: random numbers, names, signals, threads, children, collections, open files.
-PROCESS = {
-    "test_random": 80,
-    "test_tempfile": 80,
-    "test_uuid": 30,
-    "test_gc": 30,
-    "test_signal": 25,
-    "test_weakref": 90,
-    "test_logging": 150,
-    "test_locale": 20,
-    "test_mmap": 20,
-    "test_thread": 15,
-    "test_io": 400,
-    "test_threading": 150,
-    "test_subprocess": 200,
-}
+def fewest(name: str) -> dict[str, int]:
+    """The modules of tests of a group, and how many of each pass at least."""
+    text = read(Path(__file__).with_name("cpython.txt"))[name].text
+    return {module: int(least) for module, least in map(str.split, text.splitlines())}
+
+
+IMPORTS, NEIGHBOURS, LONG, PROCESS = map(fewest, ("imports", "neighbours", "long", "process"))
+
 
 FROM_A_SNAPSHOT: dict[str, int] = {**PROCESS, **LONG, **IMPORTS, **NEIGHBOURS}
 

@@ -61,9 +61,3 @@ def test_a_job_that_balsam_could_not_run_is_refused(
     job = Job("app", **{"program": PYTHON, "image": image, **changes})  # type: ignore[arg-type]
     with pytest.raises(Complaint, match=re.escape(complaint)):
         balsam.application(job, 1, mode)
-
-
-def test_a_python_without_balsam_says_how_to_get_it(image: str) -> None:
-    job = Job("app", PYTHON, image=image)
-    with pytest.raises(Complaint, match=re.escape("this Python has no balsam; pip install 'mpiimport[balsam]'")):
-        balsam.application(job, 1)

@@ -8,25 +8,13 @@ import pytest
 
 from lab.ranks import clean_environment
 from tests.conftest import ROOT
+from tests.texts import read
 
 SHOW = "\nimport sys\nprint(__doc__, __name__, __file__, __spec__ and __spec__.name, sys.argv, sorted(globals()))\n"
-# Scripts, also run as modules; statements that import mpi4py wait.
-PROGRAMS = {
-    "docstring": "'''doc'''\nx = 1" + SHOW,
-    "text that is no docstring": "x = 1\n'''text'''" + SHOW,
-    "text behind what waits": "import mpi4py\n'''text'''\nx = 1" + SHOW,
-    "future": "'''doc'''\nfrom __future__ import annotations\ndef f(x: Unknown): return x\ny = f(1)\nclass A: x: No"
-    + SHOW,
-    "annotations": "x: int = 1\ny = 2\nz: str = 'a'\nprint(sorted(__annotations__))" + SHOW,
-    "what waits": "import sys\nimport mpi4py\nx = 1\ndef f(): return mpi4py.NAMES\nprint(f())" + SHOW,
-    "what waits under another name": "try: import mpi4py.part as p\nexcept ImportError: p = None\nprint(p)" + SHOW,
-    "an exception": "import sys\nx = 0\n\ndef f():\n    return 1 / x\n\n\nf()\n",
-    "an exit": "import atexit, sys\natexit.register(print, 'end')\nprint(1)\nsys.exit(3)\n",
-    "two on a line": "import os; x = 1; print(x, os.sep); y = 'ä'; print(y)" + SHOW,
-    "a class that is pickled": "import pickle\nclass A: pass\nprint(pickle.loads(pickle.dumps(A())).__class__ is A)"
-    + SHOW,
-    "a package beside it": "import beside\nfrom beside import name\nprint(beside.name, name)" + SHOW,
-}
+# Scripts, also run as modules; statements that import mpi4py wait. ``show``: SHOW is behind it.
+PROGRAMS = read(Path(__file__).with_name("programs") / "begins_and_rests.txt")
+
+
 # Executes the begin of the program that argv has, and the rest, in one child for each cut: output goes to CUT.out.
 DRIVER = f"""
 import os, sys
@@ -94,7 +82,7 @@ def test_begin_and_rest_do_what_the_program_does(here: Path, name: str, words: l
     (here / "pack").mkdir()
     (here / "pack" / "__init__.py").touch()
     for path in (here / "app.py", here / "pack" / "app.py"):
-        path.write_text(PROGRAMS[name])
+        path.write_text(f"{PROGRAMS[name]}{SHOW if 'show' in PROGRAMS[name].traits else ''}")
     plain = run(here, *words, "argument")
     status, said, _ = run(here, str(here / "driver.py"), *words, "argument")
     assert status == 0 and said

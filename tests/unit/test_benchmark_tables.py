@@ -24,7 +24,6 @@ from benchmarks.programs.workflow_tasks import earlier_runs
 from benchmarks.programs.workflow_tasks import is_complete as round_is_complete
 
 MACHINE = {"date": "2026-02-01T00:00", "mpiimport": "1", "commit": "c", "python": "3.11", "cpus": 2}
-ONE = {"median": 1.0, "low": 1.0, "high": 1.0}
 
 
 def record(directory: Path, name: str, **content: Any) -> None:
@@ -38,71 +37,13 @@ def cells(text: str) -> list[list[str]]:
     return rows[2:]
 
 
-def test_jobs_on_the_same_nodes_are_shown_beside_what_came_before_them(tmp_path: Path) -> None:
-    job = {"metadata": 90, "wall": 2.0, "launcher": 4, "root": {"before": 20}, "others": {"before": 36}}
-    runs = [
-        {"ranks": 4, "nodes": 2, "way": "plain", "before": None, "jobs": [job]},
-        {"ranks": 4, "nodes": 2, "way": "session", "before": {"metadata": 3000, "wall": 4.0}, "jobs": [job, job]},
-    ]
-    record(tmp_path, "lab_session", runs=runs)
-    plain, session = cells(tables.lab_session(tmp_path))
-    assert plain == ["4 on 2, plain", "", "1", "90", "60", "2.0 s"]
-    assert session[1:3] == ["3,000", "2"]
-
-
 def test_each_way_of_an_image_has_a_title_in_the_page_and_in_the_demonstration() -> None:
     assert {*lab_images.WAYS, lab_images.LOOKED_AT, lab_images.ALONE} <= {"plain", *tables.HEADINGS}
     assert {*lab_images.WAYS} == {*TITLES}
 
 
-def test_programs_with_own_code_are_shown_with_what_pynamic_prints(tmp_path: Path) -> None:
-    run = {"ranks": 8, "nodes": 4, "metadata": 3154, "own": 1722, "wall": 3.04, "load_average": 2.0}
-    runs = [
-        {"program": "package", "way": "later", "printed": {}, **run},
-        {"program": "pynamic", "way": "plain", "printed": {"startup": 0.2, "import": 0.45, "visit": 0.111}, **run},
-    ]
-    record(tmp_path, "lab_own_code", runs=runs)
-    package, pynamic = cells(tables.lab_own_code(tmp_path))
-    assert package == ["package, 8 on 4, later runs", "3,154", "1,722", "3.0 s", ""]
-    assert pynamic[0] == "pynamic, 8 on 4, plain" and pynamic[-1] == "0.45 s; 0.11 s"
-
-
-def test_first_runs_are_shown_as_ratios(tmp_path: Path) -> None:
-    way = {name: {"each": [2.0], "ratio": ONE} for name in ("wall", "operations")}
-    setting = {"workload": "scipy", "ranks": 2, "nodes": 2, "ways": dict.fromkeys(("plain", "asked", "second"), way)}
-    record(tmp_path, "first_runs", settings=[setting])
-    (row,) = cells(tables.first_runs(tmp_path))
-    assert row[1:] == ["2.00 s", "1.00 (1.00 to 1.00)", "1.00 (1.00 to 1.00)", "1.00", "1.00"]
-
-
 def test_nothing_recorded_is_nothing_shown(tmp_path: Path) -> None:
     assert written(tmp_path) == "\n\n"
-
-
-def test_walls_are_shown_as_ratios_with_their_spread(tmp_path: Path) -> None:
-    way = {
-        "wall": [1.0, 3.0, 2.0],
-        "cpu": [0.5, 0.7, 0.6],
-        "wall_ratio": {"median": 1.034, "low": 0.9, "high": 1.2},
-        "cpu_ratio": ONE,
-    }
-    ways = {"plain": way, "unforced": way, "later": way, "first": way}
-    goals = {"unforced": 1.05, "later": 1.15, "first": 1.15}
-    record(tmp_path, "never_slower", goals=goals, sizes=[{"ranks": 4, "load_average": 3.0, "ways": ways}])
-    text = tables.never_slower(tmp_path)
-    assert cells(text) == [["4", "2.00 s; 0.60 s", *["1.03 (0.90 to 1.20); 1.00"] * 3]]
-    assert "load average 3 to 3" in text and "goal 1.05" in text
-
-
-def test_jobs_that_keep_a_store_are_shown_beside_what_fills_it(tmp_path: Path) -> None:
-    costs = {"each": [1.0, 3.0, 2.0], "ratio": {"median": 0.91, "low": 0.88, "high": 0.93}}
-    way = {"wall": costs, "cpu": costs}
-    setting = {"tree": "host, ext4", "ranks": 4, "load_average": 3.0, "fillings": [0.7]}
-    ways = {"plain": way, "empty": way, "attached": way}
-    record(tmp_path, "cached_jobs", goals={"empty": 1.02, "attached": 1.0}, settings=[{**setting, "ways": ways}])
-    text = tables.cached_jobs(tmp_path)
-    assert cells(text) == [["host, ext4, 4", "2.00 s; 2.00 s", *["0.91 (0.88 to 0.93); 0.91"] * 2, "0.70 s"]]
-    assert "nothing kept yet, goal 1.02" in text
 
 
 def test_the_latest_result_counts(tmp_path: Path) -> None:
@@ -127,19 +68,6 @@ def test_a_tree_that_this_machine_cannot_mount_is_said_to_be_so(tmp_path: Path) 
         ["2 on 1, host", *["6,244; 123 MB; ? s; 4.2 s"] * 3],
         ["2 on 1, SIF", "no ordinary user", "", ""],
     ]
-
-
-def test_cpu_of_imports_is_compared_with_plain_and_with_memory(tmp_path: Path) -> None:
-    to_memory = {"median": 1.1, "low": 1.0, "high": 1.2}
-    way = {"imports": ONE, "process": ONE, "to_plain": ONE, "to_memory": to_memory, "process_to_plain": ONE}
-    record(
-        tmp_path,
-        "import_cpu",
-        workloads=[{"workload": "scipy", "ranks": 2, "load_average": 1.0, "ways": {"served": way}}],
-    )
-    one = "1.00 (1.00 to 1.00)"
-    row = ["`import numpy; import scipy.interpolate`", "served", "1.000 s", one, "1.10 (1.00 to 1.20)", "1.000 s", one]
-    assert cells(tables.import_cpu(tmp_path)) == [row]
 
 
 def test_symbols_are_those_that_ld_so_says_last(tmp_path: Path) -> None:

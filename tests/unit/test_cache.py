@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -26,7 +27,25 @@ from tests.conftest import ROOT
 
 KEY, OTHER = "0123456789abcdef", "fedcba9876543210"
 OTHER_USER = 65534
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
+
+
+def lead_elsewhere(directory: Path) -> None:
+    directory.rename(directory.with_name("elsewhere"))
+    directory.symlink_to("elsewhere")
+
+
+def give_away(directory: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files to another user")
+    os.chown(directory, OTHER_USER, OTHER_USER)
+
+
+@pytest.mark.parametrize("change", [lambda path: path.chmod(0o770), lead_elsewhere, give_away])
+def test_a_place_of_others_is_ignored(place: Cache, tmp_path: Path, change: Callable[[Path], None]) -> None:
+    """Also one that others may write to, and a link."""
+    change(Path(place.directory))
+    assert Cache.find([str(tmp_path)]) is None
+    assert Cache.make([str(tmp_path)]) is None
 
 
 @pytest.fixture(autouse=True)
@@ -68,25 +87,6 @@ def test_a_place_is_made_once_and_found_by_everybody(tmp_path: Path) -> None:
     found = Cache.find([str(tmp_path / "none"), str(tmp_path)])
     assert made is not None and found is not None and made.directory == found.directory
     assert Path(found.directory).stat().st_mode & 0o777 == 0o700
-
-
-def test_a_place_that_others_may_write_to_is_ignored(place: Cache, tmp_path: Path) -> None:
-    Path(place.directory).chmod(0o770)
-    assert Cache.find([str(tmp_path)]) is None
-
-
-def test_a_link_to_a_place_is_ignored(place: Cache, tmp_path: Path) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    Path(place.directory).rename(elsewhere)
-    Path(place.directory).symlink_to(elsewhere)
-    assert Cache.find([str(tmp_path)]) is None
-
-
-@as_root
-def test_a_place_of_another_user_is_ignored(place: Cache, tmp_path: Path) -> None:
-    os.chown(place.directory, OTHER_USER, OTHER_USER)
-    assert Cache.find([str(tmp_path)]) is None
-    assert Cache.make([str(tmp_path)]) is None
 
 
 def test_batch_jobs_have_places_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,46 +9,11 @@ from mpiimport.runtime.program import Program
 from mpiimport.snapshot.memory_map import Refused
 from mpiimport.snapshot.restore.begin import Begin
 from mpiimport.snapshot.text.program_text import Piece, ProgramText
+from tests.texts import read
 
 INSTALLED = ("a", "b", "c", "d")
 # The script, own modules, and what is imported ahead. Without a base there is nothing ahead.
-PROGRAMS: dict[str, tuple[str, dict[str, str], str]] = {
-    "no own modules": ("import a\nimport b\nx = 1", {}, ""),
-    "a module": (
-        "import a\nimport own\nimport d",
-        {"own": "'''doc'''\nimport b\nfrom c import x, y as z"},
-        "b c:x,y d",
-    ),
-    "constants and types": (
-        "import own\nimport d",
-        {"own": "from __future__ import annotations\nN: int = 1\nL = [1, (-2,)]\nif TYPE_CHECKING: import c\nimport b"},
-        "__future__:annotations b d",
-    ),
-    "a definition ends it": ("import own\nimport d", {"own": "import b\ndef f(): pass\nimport c"}, "b"),
-    "so does a value that is computed": ("import own\nimport d", {"own": "import b\nN = f()\nimport c"}, "b"),
-    "and a condition": ("import own\nimport d", {"own": "import b\ntry: import c\nexcept ImportError: pass"}, "b"),
-    "and what is not there": ("import own\nimport d", {"own": "import b, unknown, c"}, "b"),
-    "modules of modules": (
-        "import own\nimport d",
-        {"own": "import a\nimport other\nimport c", "other": "import b\nimport own"},
-        "a b c d",
-    ),
-    "a module of a package": (
-        "import pack.sub.part\nimport d",
-        {"pack/__init__": "import a", "pack/sub/__init__": "from .. import other", "pack/sub/part": "import c"}
-        | {"pack/other": "import b"},
-        "a b c d",
-    ),
-    "a name that a package binds": (
-        "from pack import part, NAME\nimport d",
-        {"pack/__init__": "import a\nNAME = 1", "pack/part": "import b", "pack/NAME": "import c"},
-        "a b d",
-    ),
-    "a namespace": ("import a\nimport space.part\nimport d", {"space/part": "import b"}, ""),
-    "mpi4py": ("import own\nimport d", {"own": "import a\nfrom mpi4py import MPI\nimport b"}, "a b d"),
-    "a definition of the script": ("import a\ndef f(): pass\nimport own", {"own": "import b"}, ""),
-    "behind the script's cut": ("import own\nprint(1)\nimport other", {"own": "import b", "other": "import c"}, "b"),
-}
+PROGRAMS = read(Path(__file__).with_name("programs") / "heads_of_own_modules.txt")
 
 
 class Tree:
@@ -93,8 +58,9 @@ def ahead_of(piece: Piece | None) -> str:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_is_imported_ahead(tree: Tree, name: str) -> None:
-    script, modules, ahead = PROGRAMS[name]
-    tree.put(script, modules)
+    modules = {**PROGRAMS[name].further}
+    ahead = modules.pop("ahead").strip()
+    tree.put(str(PROGRAMS[name]), {file.removesuffix(".py"): text for file, text in modules.items()})
     assert ahead_of(tree.base()) == ahead
 
 

@@ -1,8 +1,6 @@
 """An index comes out of the store as root put it in, and damage of any kind is noticed."""
 
 import random
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -10,7 +8,6 @@ import pytest
 from mpiimport.runtime.digest import Damaged
 from mpiimport.runtime.listing import DIRECTORY, FILE, LINK
 from mpiimport.runtime.store.index import Index
-from tests.conftest import ROOT
 
 
 def sample(number_of_modules: int) -> dict[str, Any]:
@@ -65,16 +62,6 @@ def test_every_field_survives_packing(number_of_modules: int) -> None:
 def test_an_empty_index_survives_packing() -> None:
     fields: dict[str, Any] = {name: type(field)() for name, field in sample(1).items()}
     assert survivors(Index(**fields).pack()) == fields
-
-
-def test_an_index_is_read_by_another_process() -> None:
-    program = "import sys; from tests.unit.test_index import packed; sys.stdout.buffer.write(packed(50))"
-    for seed in ("1", "2"):
-        environment = {"PYTHONHASHSEED": seed}
-        done = subprocess.run(
-            [sys.executable, "-c", program], stdout=subprocess.PIPE, check=True, cwd=ROOT, env=environment
-        )
-        assert survivors(done.stdout) == sample(50)
 
 
 def test_every_flipped_bit_of_a_small_index_is_noticed() -> None:

@@ -86,15 +86,6 @@ def test_what_is_not_to_be_shared_each_looks_for_and_nobody_waits_for_twice(rank
     assert second.read == 0
 
 
-def test_records_are_private(ranks: Callable[..., list[Rank]]) -> None:
-    (rank,) = ranks(1)
-    rank.get("value")
-    assert place(rank).stat().st_mode & 0o777 == 0o700
-    files = list(place(rank).iterdir())
-    assert len(files) == 2
-    assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
-
-
 def test_records_stop_at_the_size_of_the_store(ranks: Callable[..., list[Rank]]) -> None:
     first, second = ranks(2, "2MiB")
     big = b"." * (TAKEN // 4)
@@ -103,17 +94,6 @@ def test_records_stop_at_the_size_of_the_store(ranks: Callable[..., list[Rank]])
     found = [second.get(None, f"/{number}.py") for number in range(5)]
     assert found == [big, big, big, None, None]
     assert sum(file.stat().st_blocks * 512 for file in place(first).iterdir()) <= TAKEN
-
-
-def test_a_place_that_cannot_be_written_is_gone_round(ranks: Callable[..., list[Rank]]) -> None:
-    first, second = ranks(2)
-    for file in place(first).iterdir():
-        file.unlink()
-    place(first).rmdir()
-    place(first).touch()
-    for rank in (first, second):
-        # The caller looks for itself.
-        assert (rank.get("value"), rank.read) == (None, 0)
 
 
 @pytest.mark.parametrize("size", [1, 30])
@@ -157,7 +137,7 @@ def test_what_a_reader_that_died_has_begun_is_finished_by_the_next(ranks: Callab
     assert sorted(file.name for file in place(first).iterdir()) == sorted([record.name, "room"])
 
 
-def test_two_that_read_at_once_leave_one_record(ranks: Callable[..., list[Rank]], tmp_path: Path) -> None:
+def test_two_that_read_at_once_leave_one_record(ranks: Callable[..., list[Rank]]) -> None:
     """The second one has found no record, and the first one makes it before the second has opened anything."""
     first, second = ranks(2)
     known = second.records._find

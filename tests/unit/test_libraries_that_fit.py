@@ -8,7 +8,7 @@ from mpiimport.runtime.payload.library_needs import Libraries
 from mpiimport.runtime.payload.staging import MOST_OF_ROOM, make_fit
 from mpiimport.runtime.size import Size
 from mpiimport.runtime.store.memory import room
-from tests.unit.test_library_needs import Library
+from tests.unit.libraries import Library
 
 PAGE = 16 << 10
 
@@ -42,29 +42,25 @@ def left(libraries: Libraries, used: list[str], pages: float) -> tuple[set[str],
     return {Path(path).name for path in libraries.staged}, missing // PAGE
 
 
-def test_all_are_copied_where_there_is_room(libraries: Libraries) -> None:
-    assert left(libraries, [], 27) == ({"two.so", "three.so", "five.so", "seven.so", "libsix.so", "libfour.so"}, 0)
+ALL = "two.so three.so five.so seven.so libsix.so libfour.so"
+# What earlier runs used, for how many pages there is room, what is copied, and how many pages are left out.
+ROOMS: dict[str, tuple[list[str], int, str, int]] = {
+    "all are copied where there is room": ([], 27, ALL, 0),
+    "the largest is left out first": ([], 26, "two.so three.so five.so libsix.so libfour.so", 7),
+    "but before what an earlier run used, what none did": (
+        ["seven.so", "five.so"], 26, "two.so three.so five.so seven.so libfour.so", 6,
+    ),
+    "until what they used is left": (["seven.so", "five.so"], 16, "five.so seven.so libfour.so", 11),
+    "what a used library needs is used": (["two.so"], 9, "two.so libsix.so", 19),
+    "nothing is copied where there is no room": (["two.so"], 0, "", 27),
+    "nor where there is less": (["two.so"], -3, "", 27),
+}  # fmt: skip
 
 
-def test_the_largest_is_left_out_first(libraries: Libraries) -> None:
-    assert left(libraries, [], 26) == ({"two.so", "three.so", "five.so", "libsix.so", "libfour.so"}, 7)
-
-
-def test_what_no_earlier_run_used_is_left_out_before_what_one_did(libraries: Libraries) -> None:
-    assert left(libraries, ["seven.so", "five.so"], 26) == (
-        {"two.so", "three.so", "five.so", "seven.so", "libfour.so"},
-        6,
-    )
-    assert left(libraries, ["seven.so", "five.so"], 16) == ({"five.so", "seven.so", "libfour.so"}, 5)
-
-
-def test_what_a_used_library_needs_is_used(libraries: Libraries) -> None:
-    assert left(libraries, ["two.so"], 9) == ({"two.so", "libsix.so"}, 19)
-
-
-@pytest.mark.parametrize("pages", [0, -3])
-def test_nothing_is_copied_where_there_is_no_room(libraries: Libraries, pages: int) -> None:
-    assert left(libraries, ["two.so"], pages) == (set(), 27)
+@pytest.mark.parametrize("name", ROOMS)
+def test_what_is_copied_by_how_much_room_there_is(libraries: Libraries, name: str) -> None:
+    used, pages, copied, missing = ROOMS[name]
+    assert left(libraries, used, pages) == ({*copied.split()}, missing)
 
 
 def test_room_is_what_the_directory_and_the_chosen_size_allow(tmp_path: Path) -> None:

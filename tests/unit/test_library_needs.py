@@ -4,11 +4,9 @@ import _ctypes
 import json
 import os
 import re
-import struct
 import subprocess
 import sys
 import sysconfig
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -17,160 +15,26 @@ from lab.ranks import clean_environment
 from mpiimport.runtime.payload.elf import read_shared_object
 from mpiimport.runtime.payload.library_needs import Libraries
 from tests.conftest import ROOT
+from tests.texts import read
+from tests.unit.libraries import Library
 
 RESOLVED = re.compile(r"\t(\S+) (?:=> (/\S+) )?\(0x")
 # ld.so itself and what the kernel maps; both are there before anything is loaded.
 ALWAYS = re.compile(r"linux-vdso|linux-gate|ld-linux|ld64|/ld[-.]")
-DT_NULL, DT_NEEDED, DT_STRTAB, DT_SYMTAB, DT_STRSZ, DT_SYMENT, DT_SONAME, DT_RPATH, DT_RUNPATH = (
-    *(0, 1, 5, 6, 10, 11, 14, 15, 29),
-)
-
-
-@dataclass(frozen=True)
-class Library:
-    """A library without code; ``narrow`` makes it one of a 32-bit machine, ``nameless`` one without a soname.
-
-    ``function``: one that it imports.
-    """
-
-    needed: tuple[str, ...] = ()
-    rpath: str = ""
-    runpath: str = ""
-    narrow: bool = False
-    nameless: bool = False
-    function: str = ""
-
-    def write(self, path: Path) -> None:
-        """Write what the System V ABI asks for, and no more, so that ld.so accepts it."""
-        strings = b"\0" + os.fsencode(self.function) + b"\0"
-        entries = []
-        names = [(DT_NEEDED, name) for name in self.needed]
-        names += [(DT_SONAME, "" if self.nameless else path.name), (DT_RPATH, self.rpath), (DT_RUNPATH, self.runpath)]
-        for tag, text in names:
-            if text:
-                entries.append((tag, len(strings)))
-                strings += os.fsencode(text) + b"\0"
-        dynamic = 64 + 2 * 56
-        size = 16 * (len(entries) + 5)
-        symbols = dynamic + size
-        names_at = symbols + 24
-        entries += [
-            (DT_STRTAB, names_at),
-            (DT_STRSZ, len(strings)),
-            (DT_SYMTAB, symbols),
-            (DT_SYMENT, 24),
-            (DT_NULL, 0),
-        ]
-        end = names_at + len(strings)
-        machine = Path(sys.executable).read_bytes()[18:20]
-        header = b"\x7fELF" + bytes([1 if self.narrow else 2, 1, 1]) + bytes(9) + struct.pack("<H", 3) + machine
-        header += struct.pack("<IQQQIHHHHHH", 1, 0, 64, 0, 0, 64, 56, 2, 64, 0, 0)
-        segments = struct.pack("<IIQQQQQQ", 1, 6, 0, 0, 0, end, end, 4096)
-        segments += struct.pack("<IIQQQQQQ", 2, 6, dynamic, dynamic, dynamic, size, size, 8)
-        table = b"".join(struct.pack("<QQ", *entry) for entry in entries)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(header + segments + table + bytes(24) + strings)
-        path.chmod(0o755)
 
 
 TOP = "tree/top.so"
-# By path; LD_LIBRARY_PATH is the directory `environment` where there is one.
-CASES: dict[str, dict[str, Library]] = {
-    "runpath with origin": {
-        TOP: Library(("libunit_b.so",), runpath="$ORIGIN/../tree/libs"),
-        "tree/libs/libunit_b.so": Library(("libunit_c.so",), runpath="${ORIGIN}/inner"),
-        "tree/libs/inner/libunit_c.so": Library(),
-    },
-    "rpath with origin": {
-        TOP: Library(("libunit_b.so",), rpath="$ORIGIN/none:$ORIGIN/libs"),
-        "tree/libs/libunit_b.so": Library(),
-    },
-    "absolute runpath of no tree": {
-        TOP: Library(("libunit_b.so",), runpath="DIRECTORY/far"),
-        "far/libunit_b.so": Library(),
-    },
-    "nowhere": {TOP: Library(("libunit_b.so", "libunit_c.so"), runpath="$ORIGIN"), "tree/libunit_c.so": Library()},
-    "environment beats runpath": {
-        TOP: Library(("libunit_b.so",), runpath="$ORIGIN/libs"),
-        "tree/libs/libunit_b.so": Library(),
-        "environment/libunit_b.so": Library(),
-    },
-    "rpath beats environment": {
-        TOP: Library(("libunit_b.so",), rpath="$ORIGIN/libs"),
-        "tree/libs/libunit_b.so": Library(),
-        "environment/libunit_b.so": Library(),
-    },
-    "runpath disables rpath": {
-        TOP: Library(("libunit_b.so",), rpath="$ORIGIN/old", runpath="$ORIGIN/new"),
-        "tree/old/libunit_b.so": Library(),
-        "tree/new/libunit_b.so": Library(),
-    },
-    "rpath is inherited": {
-        TOP: Library(("libunit_b.so",), rpath="$ORIGIN/libs"),
-        "tree/libs/libunit_b.so": Library(("libunit_c.so",)),
-        "tree/libs/libunit_c.so": Library(),
-    },
-    "runpath is not inherited": {
-        TOP: Library(("libunit_b.so",), runpath="$ORIGIN/libs"),
-        "tree/libs/libunit_b.so": Library(("libunit_c.so",)),
-        "tree/libs/libunit_c.so": Library(),
-    },
-    "own rpath comes before that of the loader": {
-        TOP: Library(("libunit_b.so",), rpath="$ORIGIN/libs"),
-        "tree/libs/libunit_b.so": Library(("libunit_c.so",), rpath="$ORIGIN/inner"),
-        "tree/libs/libunit_c.so": Library(),
-        "tree/libs/inner/libunit_c.so": Library(),
-    },
-    "runpath disables the rpath of the loader": {
-        TOP: Library(("libunit_b.so",), rpath="$ORIGIN/libs"),
-        "tree/libs/libunit_b.so": Library(("libunit_c.so",), runpath="$ORIGIN/none"),
-        "tree/libs/libunit_c.so": Library(),
-    },
-    "rpath is inherited past a library with runpath": {
-        TOP: Library(("libunit_b.so",), rpath="$ORIGIN/libs"),
-        "tree/libs/libunit_b.so": Library(("libunit_c.so",), runpath="$ORIGIN/inner"),
-        "tree/libs/inner/libunit_c.so": Library(("libunit_d.so",)),
-        "tree/libs/libunit_d.so": Library(),
-    },
-    "one name is one library": {
-        TOP: Library(("libunit_b.so", "libunit_c.so"), runpath="$ORIGIN/one"),
-        "tree/one/libunit_b.so": Library(),
-        "tree/one/libunit_c.so": Library(("libunit_b.so",), runpath="$ORIGIN/../two"),
-        "tree/two/libunit_b.so": Library(),
-    },
-    "direct needs are found first": {
-        TOP: Library(("libunit_b.so", "libunit_c.so"), runpath="$ORIGIN/one"),
-        "tree/one/libunit_b.so": Library(("libunit_c.so",), runpath="$ORIGIN/../two"),
-        "tree/one/libunit_c.so": Library(),
-        "tree/two/libunit_c.so": Library(),
-    },
-    "circle": {
-        TOP: Library(("libunit_b.so",), rpath="$ORIGIN/libs"),
-        "tree/libs/libunit_b.so": Library(("libunit_c.so",)),
-        "tree/libs/libunit_c.so": Library(("libunit_b.so",)),
-    },
-    "twin of a 32-bit machine": {
-        TOP: Library(("libunit_b.so",), runpath="$ORIGIN/lib32:$ORIGIN/lib64"),
-        "tree/lib32/libunit_b.so": Library(narrow=True),
-        "tree/lib64/libunit_b.so": Library(),
-    },
-    "twin of a 32-bit machine outside the tree": {
-        TOP: Library(("libunit_b.so",), runpath="$ORIGIN/libs"),
-        "tree/libs/libunit_b.so": Library(),
-        "environment/libunit_b.so": Library(narrow=True),
-    },
-    "variant for the processor": {
-        TOP: Library(("libunit_b.so",), runpath="$ORIGIN/libs"),
-        "tree/libs/libunit_b.so": Library(),
-        "tree/libs/glibc-hwcaps/x86-64-v2/libunit_b.so": Library(),
-    },
-    "need with a path": {
-        TOP: Library(("DIRECTORY/tree/libs/libunit_b.so",)),
-        "tree/libs/libunit_b.so": Library(),
-    },
-}
+CASES = read(Path(__file__).with_name("programs") / "library_needs.txt")
 # Which variants a processor takes only ld.so knows; a need that is not found is searched for by it.
-MAY_BE_LEFT_TO_THE_LOADER = {"variant for the processor"}
+MAY_BE_LEFT_TO_THE_LOADER = "processor"
+
+
+def described(text: str) -> Library:
+    """A library of CASES."""
+    said = dict(line.split(" ", 1) for line in text.splitlines())
+    return Library(
+        tuple(said.get("needed", "").split()), said.get("rpath", ""), said.get("runpath", ""), "narrow" in said
+    )
 
 
 def write(directory: Path, libraries: dict[str, Library]) -> Path:
@@ -199,13 +63,13 @@ def needs(path: Path, tree: Path) -> list[str]:
 def test_needs_are_found_where_the_loader_finds_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
 ) -> None:
-    path = write(tmp_path, CASES[case])
+    path = write(tmp_path, {name: described(text) for name, text in CASES[case].further.items()})
     monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
     if (tmp_path / "environment").exists():
         monkeypatch.setenv("LD_LIBRARY_PATH", f"/no-such-directory:{tmp_path}/environment")
     found, expected = sorted(map(os.path.realpath, needs(path, tmp_path / "tree"))), sorted(by_loader(path))
     assert set(found) <= set(expected)
-    assert found == expected or case in MAY_BE_LEFT_TO_THE_LOADER
+    assert found == expected or MAY_BE_LEFT_TO_THE_LOADER in CASES[case].traits
 
 
 @pytest.mark.parametrize(

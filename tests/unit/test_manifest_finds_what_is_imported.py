@@ -15,6 +15,7 @@ from lab.ranks import clean_environment
 from mpiimport.runtime.payload.parallel import Readers
 from mpiimport.runtime.payload.static_manifest import Manifest
 from mpiimport.runtime.payload.tree import NAMESPACE, Tree
+from tests.texts import read
 
 # Prints what was on sys.path, what was loaded before the program, and the files of what it loaded.
 LOOK = """
@@ -86,26 +87,16 @@ def test_nothing_is_executed(tmp_path: Path) -> None:
     assert trace.exists()
 
 
-def test_circular_imports_end(tmp_path: Path) -> None:
-    files = {
-        "ring/__init__.py": "from . import one",
-        "ring/one.py": "import ring.two",
-        "ring/two.py": "from ring import one, three\nfrom . import *",
-        "ring/three.py": "from ring.three import three",
-    }
-    made = manifest(tmp_path, files, "import ring")
-    assert set(made.modules) == {"ring", "ring.one", "ring.two", "ring.three"}
+# Programs, and what is on their search path. An extension module is a file of the suffix that this Python has.
+TREES = read(Path(__file__).with_name("programs") / "imports_of_programs.txt")
 
 
-def test_what_does_not_exist_is_passed_over(tmp_path: Path) -> None:
-    files = {
-        "first.py": "import absent\nimport absent.part\nfrom absent import part\nfrom .absent import a\nimport second",
-        "second.py": "from first import attribute\nfrom .... import far\nimport third.absent",
-        "third.py": "from ..absent.part import *\nfrom package import absent",
-        "package/__init__.py": "from .absent import part\nfrom ... import far\nfrom .....absent import part",
-    }
-    made = manifest(tmp_path, files, "from . import absent\nfrom .. import absent\nimport first")
-    assert set(made.modules) == {"first", "second", "third", "package"}
+@pytest.mark.parametrize("name", TREES)
+def test_a_program_leads_to_the_modules_that_it_may_import(tmp_path: Path, name: str) -> None:
+    further = {**TREES[name].further}
+    modules = further.pop("leads to").split()
+    files = {file.replace(".so", EXTENSION_SUFFIXES[0]): text for file, text in further.items()}
+    assert {*manifest(tmp_path, files, str(TREES[name])).modules} == {*modules}
 
 
 def test_what_does_not_compile_is_left_to_the_import(tmp_path: Path) -> None:
@@ -123,13 +114,6 @@ def test_what_does_not_compile_is_left_to_the_import(tmp_path: Path) -> None:
     assert {Path(path).relative_to(tmp_path).as_posix() for path in made.code} == {"broken/part.py", "other.py"}
 
 
-def test_an_extension_module_that_is_none_is_left_to_the_import(tmp_path: Path) -> None:
-    suffix = EXTENSION_SUFFIXES[0]
-    files = {f"textual{suffix}": "import other", f"empty{suffix}": "", "other.py": ""}
-    made = manifest(tmp_path, files, "import textual, empty")
-    assert set(made.modules) == {"textual", "empty"}
-
-
 def test_packages_without_init_are_found_in_all_their_parts(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     tree(first, {"spread/one.py": "from . import two\nfrom .inner import leaf"})
@@ -140,58 +124,6 @@ def test_packages_without_init_are_found_in_all_their_parts(tmp_path: Path) -> N
     assert made.modules["spread"].kind == NAMESPACE
     assert made.modules["spread"].locations == [f"{first}/spread", f"{second}/spread"]
     assert set(made.modules) == {"spread", "spread.one", "spread.two", "spread.inner", "spread.inner.leaf"}
-
-
-def test_star_imports_reach_the_submodules_that_the_package_names(tmp_path: Path) -> None:
-    files = {
-        "public/__init__.py": "__all__ = ['one', 'two']",
-        "public/one.py": "from .three import *",
-        "public/two/__init__.py": "",
-        "public/three.py": "",
-        "public/unnamed.py": "",
-    }
-    made = manifest(tmp_path, files, "from public import *")
-    assert set(made.modules) == {"public", "public.one", "public.two", "public.three"}
-
-
-def test_parts_imported_by_a_module_getattr_are_found(tmp_path: Path) -> None:
-    files = {
-        "lazy/__init__.py": "def __getattr__(name):\n if name == 'part':\n  from . import part\n  return part",
-        "lazy/part.py": "",
-    }
-    assert set(manifest(tmp_path, files, "import lazy").modules) == {"lazy", "lazy.part"}
-
-
-@pytest.mark.parametrize("name", ["probe.py", "probe/__init__.py"])
-def test_modules_whose_names_are_made_at_run_time_are_found_by_their_beginning(tmp_path: Path, name: str) -> None:
-    """As sysconfig's, a module until Python 3.12 and a package since, which imports f"_sysconfigdata_{platform}"."""
-    files = {name: "def load(x):\n return __import__(f'_probedata_{x}')\nload(1)", "_probedata_linux-gnu.py": ""}
-    assert set(manifest(tmp_path, files, "import probe").modules) == {"probe", "_probedata_linux-gnu"}
-
-
-def test_a_chain_of_uncertain_steps_ends_where_it_leaves_its_distribution_or_at_the_third(tmp_path: Path) -> None:
-    """A step: something imported in a function, or named in a string."""
-    files = {
-        "first/__init__.py": "def f():\n from . import one\n import second",
-        "first/one.py": "import first.sure\ndef f():\n from . import two\n import second.part\n import third",
-        "first/sure.py": "",
-        "first/two.py": "from . import sure_again\ndef f():\n from . import three",
-        "first/sure_again.py": "BACKENDS = 'first.three'",
-        "first/three.py": "",
-        "second/__init__.py": "def f():\n from . import own\n import third\ndef __getattr__(name): import second.lazy",
-        "second/lazy.py": "import second.lazily_sure\ndef f(): import second.own",
-        "second/lazily_sure.py": "",
-        "second/own.py": "",
-        "second/part.py": "",
-        "third.py": "",
-    }
-    made = manifest(tmp_path, files, "import first")
-    assert {name for name in made.modules if name.startswith("first.")} == {
-        "first.one", "first.sure", "first.two", "first.sure_again",
-    }  # fmt: skip
-    assert {name for name in made.modules if not name.startswith("first")} == {
-        "second", "second.lazy", "second.lazily_sure",
-    }  # fmt: skip
 
 
 def test_the_fewer_nodes_wait_the_less_is_read_that_is_uncertain(tmp_path: Path) -> None:
@@ -218,28 +150,6 @@ def test_the_fewer_nodes_wait_the_less_is_read_that_is_uncertain(tmp_path: Path)
     least = {"own", "asked", "certain", "certain.lazy"}
     some = {*least, "certain.one"}
     assert found == {1: least, 4: least, 24: some, 64: {*some, "certain.not_so_lazy", "certain.two"}}
-
-
-def test_imports_for_when_a_module_is_the_program_are_found_in_programs_alone(tmp_path: Path) -> None:
-    text = """
-import first
-if __name__ == "__main__":
-    import own
-elif __name__ != "main" and TYPES == "__main__":
-    import second
-if name == "__main__":
-    import third
-"""
-    names = ("first", "second", "third", "own")
-    files = {"module.py": text, **{f"{name}.py": "" for name in names}}
-    assert set(manifest(tmp_path, files, "import module").modules) == {"module", "first", "second", "third"}
-    assert set(manifest(tmp_path, files, text).modules) == set(names)
-
-
-def test_tests_in_functions_are_not_followed(tmp_path: Path) -> None:
-    functions = "def f(): import own.tests.one\ndef g(): from own import conftest\ndef h(): from own import two"
-    files = {f"own/{name}.py": "" for name in ("tests/__init__", "tests/one", "conftest", "two")}
-    assert set(manifest(tmp_path, {"own/__init__.py": functions, **files}, "import own").modules) == {"own", "own.two"}
 
 
 def test_a_chain_of_imports_that_run_at_import_has_no_end(tmp_path: Path) -> None:
@@ -358,13 +268,3 @@ def expected(name: str, path: list[str] | None) -> tuple[str | None, list[str] |
         return None
     locations = spec.submodule_search_locations
     return spec.origin, None if locations is None else list(locations)
-
-
-def test_relative_imports_that_must_fail_lead_nowhere(tmp_path: Path) -> None:
-    files = {
-        "second.py": "",
-        "package/__init__.py": "from .. import second\nfrom ..second import thing",
-        "package/a.py": "",
-    }
-    found = manifest(tmp_path, files, "from .second import thing\nfrom . import second\nimport package")
-    assert sorted(found.modules) == ["package"]

@@ -1,6 +1,8 @@
 """The memory that control groups leave: of both versions, the tightest limit, page cache not counted as used."""
 
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,42 +45,33 @@ def groups(tmp_path: Path) -> Groups:
     return Groups(tmp_path)
 
 
-def test_what_is_used_is_not_left(groups: Groups) -> None:
-    groups.group(V2, "user/job", 100 * MIB, used=30 * MIB)
-    assert groups.left("0::/user/job") == 70 * MIB
+OTHERS = ("9:cpu,cpuacct:/", "5:memory:/job", "1:name=systemd:/", "0::/")
+# Groups, each with its version, path, limit, and MiB used and of these in the page cache; a process's own; MiB left.
+LEFT: dict[str, tuple[list[tuple[Any, ...]], tuple[str, ...], int | None]] = {
+    "what is used is not left": ([(V2, "user/job", 100 * MIB, 30)], ("0::/user/job",), 70),
+    "the page cache can be taken back": ([(V2, "job", 100 * MIB, 90, 80)], ("0::/job",), 90),
+    "the tightest of all groups above counts": (
+        [(V2, "a", 50 * MIB, 40), (V2, "a/b", "max"), (V2, "a/b/c", 100 * MIB)],
+        ("0::/a/b/c",),
+        10,
+    ),
+    "a group over its limit leaves nothing": ([(V2, "job", 10, 20)], ("0::/job",), 0),
+    "the first version": ([(V1, "memory/job", 100 * MIB, 60, 10)], OTHERS, 50),
+    "the first version above all": ([(V1, "memory/", 100 * MIB, 60, 10)], OTHERS, 50),
+    "a container that sees its group as the topmost": ([(V2, "", 100 * MIB, 1)], ("0::/docker/0123456789",), 99),
+    "the second version beside the first": ([(V2, "unified/job", 100 * MIB)], ("5:memory:/", "0::/job"), 100),
+    "no group": ([], (), None),
+    "a group that is not there": ([], ("0::/not/there",), None),
+}
 
 
-def test_the_page_cache_can_be_taken_back(groups: Groups) -> None:
-    groups.group(V2, "job", 100 * MIB, used=90 * MIB, cached=80 * MIB)
-    assert groups.left("0::/job") == 90 * MIB
-
-
-def test_the_tightest_of_all_groups_above_counts(groups: Groups) -> None:
-    groups.group(V2, "a", 50 * MIB, used=40 * MIB)
-    groups.group(V2, "a/b", "max")
-    groups.group(V2, "a/b/c", 100 * MIB)
-    assert groups.left("0::/a/b/c") == 10 * MIB
-
-
-def test_a_group_over_its_limit_leaves_nothing(groups: Groups) -> None:
-    groups.group(V2, "job", 10, used=20)
-    assert groups.left("0::/job") == 0
-
-
-@pytest.mark.parametrize("path", ["job", ""])
-def test_the_first_version(groups: Groups, path: str) -> None:
-    groups.group(V1, f"memory/{path}", 100 * MIB, used=60 * MIB, cached=10 * MIB)
-    assert groups.left("9:cpu,cpuacct:/", "5:memory:/job", "1:name=systemd:/", "0::/") == 50 * MIB
-
-
-def test_a_container_that_sees_its_group_as_the_topmost(groups: Groups) -> None:
-    groups.group(V2, "", 100 * MIB, used=1 * MIB)
-    assert groups.left("0::/docker/0123456789") == 99 * MIB
-
-
-def test_a_mount_of_the_second_version_beside_the_first(groups: Groups) -> None:
-    groups.group(V2, "unified/job", 100 * MIB)
-    assert groups.left("5:memory:/", "0::/job") == 100 * MIB
+@pytest.mark.parametrize("name", LEFT)
+def test_what_control_groups_leave(groups: Groups, name: str) -> None:
+    made, own, left = LEFT[name]
+    for version, path, limit, *of_it in made:
+        groups.group(version, path, limit, *(number * MIB for number in of_it))
+    found = groups.left(*own)
+    assert (found if found is None else found // MIB) == left
 
 
 @pytest.mark.parametrize("limit", ["max", (1 << 63) - 4096, "", "nonsense", "-1"])
@@ -88,35 +81,18 @@ def test_no_limit(groups: Groups, limit: int | str) -> None:
     assert groups.left("5:memory:/job", "0::/job") is None
 
 
-def test_nothing_to_be_seen(groups: Groups) -> None:
-    assert groups.left() is None
-    assert groups.left("0::/not/there") is None
+def test_a_machine_without_control_groups_and_this_one_can_be_asked() -> None:
     assert memory_left("/nowhere", "/nowhere") is None
-
-
-def test_the_machine_itself_can_be_asked() -> None:
     left = memory_left(CGROUPS, OWN_GROUPS)
     assert left is None or left >= 0
-
-
-@pytest.mark.parametrize("left", [None, 8 * MIB])
-def test_half_of_what_is_left_may_be_taken(left: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "memory_left", lambda: left)
-    monkeypatch.setattr(memory, "file_system", lambda path: "tmpfs")
-    Store.create([str(tmp_path)], {"index": 4 * MIB}).leave()
-
-
-def test_more_than_half_is_refused_with_the_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "memory_left", lambda: 8 * MIB - 2)
-    monkeypatch.setattr(memory, "file_system", lambda path: "tmpfs")
-    with pytest.raises(NoRoom, match=r"4 MiB are needed, more than 50% of the 7 MiB that the memory limit"):
-        Store.create([str(tmp_path)], {"index": 4 * MIB})
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
     ("most", "left", "refusal"),
     [
+        ("", None, ""),
+        ("", 8 * MIB, ""),
+        ("", 8 * MIB - 2, "more than 50% of the 7 MiB that the memory limit"),
         ("4MiB", None, ""),
         ("3MiB", None, "more than MPIIMPORT_STORE_SIZE=3MiB allows"),
         ("3MiB", 100 * MIB, "more than MPIIMPORT_STORE_SIZE=3MiB allows"),
@@ -133,11 +109,9 @@ def test_what_a_store_may_take_can_be_chosen(
 ) -> None:
     monkeypatch.setattr(memory, "memory_left", lambda: left)
     monkeypatch.setattr(memory, "file_system", lambda path: "tmpfs")
-    if refusal:
-        with pytest.raises(NoRoom, match=f"4 MiB are needed, {refusal}"):
-            Store.create([str(tmp_path)], {"index": 4 * MIB}, Size.parse(most))
-    else:
-        Store.create([str(tmp_path)], {"index": 4 * MIB}, Size.parse(most)).leave()
+    size = (Size.parse(most),) if most else ()
+    with pytest.raises(NoRoom, match=f"4 MiB are needed, {refusal}") if refusal else nullcontext():
+        Store.create([str(tmp_path)], {"index": 4 * MIB}, *size).leave()
     assert list(tmp_path.iterdir()) == []
 
 

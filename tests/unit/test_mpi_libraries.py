@@ -41,8 +41,6 @@ int opens(void)
     return plugin() + number;
 }
 """
-# It is tried, and not mapped.
-FAILS = "int absent(void); int other(void) { return absent(); }"
 
 
 def compiled(path: Path, text: str, *words: str) -> Path:

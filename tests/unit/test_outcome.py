@@ -3,7 +3,7 @@
 import pytest
 
 from mpiimport.runtime.report.outcome import PLAIN, SERVED, SNAPSHOT, Outcome, outcome_of
-from tests.unit.test_report_figures import facts, row
+from tests.unit.reports import facts, row
 
 
 def test_it_says_the_way_the_time_and_the_modules() -> None:

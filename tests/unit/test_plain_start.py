@@ -25,7 +25,7 @@ def test_what_was_recorded_is_read_again_from_any_directory(tmp_path: Path, monk
 
 
 @pytest.mark.parametrize(("program", "manifests"), [("app.py", "-"), ("-", ""), ("app.py", "/proc/none")])
-def test_where_nothing_is_kept_nothing_is_recorded(program: str, manifests: str, tmp_path: Path) -> None:
+def test_where_nothing_is_kept_nothing_is_recorded(program: str, manifests: str) -> None:
     assert not PlainStart(Program.parse([program]), manifests).write(1, 1.0, 1.0)
 
 

@@ -5,7 +5,6 @@ import re
 import subprocess
 import textwrap
 from collections.abc import Callable
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -217,52 +216,11 @@ def test_variables_stand_in_values_that_vary_and_not_in_names_and_choices(schema
     }
 
 
-def fits(profile: dict[str, Any], host: str, environment: dict[str, str]) -> bool:
-    """Whether a profile says that it is for this machine."""
-    names = {host, host.partition(".")[0]}
-    return any(fnmatchcase(name, pattern) for name in names for pattern in profile.get("hosts", [])) and all(
-        fnmatchcase(environment.get(name, ""), pattern) for name, pattern in profile.get("host_variables", {}).items()
-    )
-
-
-@pytest.mark.parametrize("machine", MACHINES, ids=name)
-def test_a_machine_is_recognised_by_its_own_profile_alone(machine: Path) -> None:
-    host = (machine / "hostname").read_text().strip()
-    lines = (machine / "environment").read_text().splitlines()
-    environment = dict(line.split("=", 1) for line in lines)
-    found = [path.stem for path in SHIPPED if fits(yaml.safe_load(path.read_text()), host, environment)]
-    assert found == ([machine.name] if (PACKAGE / "profiles" / f"{machine.name}.yaml").exists() else [])
-
-
 def test_every_machine_has_a_plan_for_every_profile() -> None:
     assert {machine.name for machine in MACHINES} >= {"theta", "perlmutter", "aurora", "frontier", "lumi", "cluster"}
     for machine in MACHINES:
         plans = json.loads((machine / "plans.json").read_text())
         assert sorted(plans) == sorted(path.stem for path in SHIPPED)
-
-
-def provenance(plan: Path, profile: str, directory: Path, **environment: str) -> list[dict[str, Any]]:
-    command = [str(plan), "show", "--provenance", "--prefix", str(directory), "--profile", profile]
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, env=clean_environment(**environment))
-    values: list[dict[str, Any]] = json.loads(done.stdout)
-    return values
-
-
-def test_the_launch_side_says_which_file_gave_each_value(plan: Path, tmp_path: Path) -> None:
-    packaged, own = tmp_path / "profiles", tmp_path / "config" / "mpiimport" / "profiles"
-    texts = {
-        packaged / "base.yaml": "service: {readers: 2, deadline: 9}",
-        own / "mine.yaml": "extends: base\nservice: {readers: 3}",
-    }
-    for path, text in texts.items():
-        path.parent.mkdir(parents=True)
-        path.write_text(f"schema_version: 1\nname: {path.stem}\ndescription: a test\n{text}\n")
-    values = provenance(plan, "mine", tmp_path, XDG_CONFIG_HOME=str(tmp_path / "config"))
-    service = [value for value in values if value["key"].startswith("service.")]
-    assert service == [
-        {"key": "service.deadline", "value": 9, "file": str(packaged / "base.yaml"), "line": 4},
-        {"key": "service.readers", "value": 3, "file": str(own / "mine.yaml"), "line": 5},
-    ]
 
 
 def test_service_keys_are_options_of_the_runtime(schema: dict[str, Any]) -> None:

@@ -129,7 +129,7 @@ def test_variables_that_only_look_alike_do_not_count() -> None:
     assert ask(path, {"XPMI_RANK": "1"}) == "no launch"
 
 
-def test_a_process_that_is_named_is_the_rank_and_no_other_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_is_named_is_the_rank_and_no_other_is() -> None:
     rank = {"PATH": os.environ["PATH"], "PMI_RANK": "1"}
     assert ask(rank, {**rank, "_MPIIMPORT_PID": "1"}) == "False"
     assert ask({"PATH": rank["PATH"]}, {**rank, "_MPIIMPORT_PID": "1"}) == "False"

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from mpiimport.runtime.mpi.pmi_connection import ADDRESS, CONNECTION, HYDRA
+from mpiimport.runtime.mpi.pmi_connection import CONNECTION, HYDRA
 from mpiimport.runtime.mpi.relay import CRASH, END, ENDED
 
 SECONDS = 20
@@ -66,38 +66,25 @@ class Launcher:
         return text
 
 
-def test_the_end_is_said_to_hydra_once() -> None:
-    launcher = Launcher("connection.end(); os.write(1, b'said')")
-    assert launcher.hear(ENDED) == END
+TAKE = "os.dup2(os.open('/tmp', os.O_TMPFILE | os.O_RDWR), number)"
+SIZE = "os.write(1, b'%d' % os.fstat(number).st_size)"
+# What a rank does, how its launcher is told by the environment, whether that hears of the end, and what is printed.
+ENDS = {
+    "hydra hears of it once": ("connection.end(); os.write(1, b'said')", HYDRA, True, b"said"),
+    "other launchers hear nothing": ("connection.end(); os.write(1, b'unsaid')", "SLURM_PROCID", False, b"unsaid"),
+    "nor does a file that has got the number": (f"{TAKE}; connection.end(); {SIZE}", HYDRA, False, b"0"),
+    "not by an heir either": (f"{TAKE}; connection.leave_to_heir(lambda: None); {SIZE}", HYDRA, False, b"0"),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_the_end_is_said_to_hydra_alone(name: str) -> None:
+    program, variable, is_heard, printed = ENDS[name]
+    launcher = Launcher(program, variable)
+    if is_heard:
+        assert launcher.hear(ENDED) == END
     assert launcher.hear() == b""
-    assert launcher.printed() == b"said"
-
-
-def test_other_launchers_are_told_nothing() -> None:
-    launcher = Launcher("connection.end(); os.write(1, b'unsaid')", name="SLURM_PROCID")
-    assert launcher.hear() == b""
-    assert launcher.printed() == b"unsaid"
-
-
-@pytest.mark.parametrize("end", ["connection.end()", "connection.leave_to_heir(lambda: None)"])
-def test_nothing_is_written_to_a_file_that_has_got_the_number(end: str) -> None:
-    take = "os.dup2(os.open('/tmp', os.O_TMPFILE | os.O_RDWR), number)"
-    launcher = Launcher(f"{take}; {end}; os.write(1, b'%d' % os.fstat(number).st_size)")
-    assert launcher.hear() == b""
-    assert launcher.printed() == b"0"
-
-
-def test_an_heir_without_mpi_has_ended_well() -> None:
-    launcher = Launcher("become(lambda: None, \"sys.exit(os.write(1, b'heir') != 4)\")")
-    assert launcher.printed() == b"heir"
-    assert launcher.hear(ENDED) == END
-    assert launcher.hear() == b""
-
-
-def test_an_heir_of_an_heir_has_ended_well() -> None:
-    launcher = Launcher("become(lambda: None, \"os.execlp('echo', 'echo', 'heir')\")")
-    assert launcher.printed() == b"heir\n"
-    assert launcher.hear(ENDED) == END
+    assert launcher.printed() == printed
 
 
 @pytest.mark.parametrize("finalize", ["lambda: None", f"lambda: ask({QUESTION!r})", "as_intel"])
@@ -113,62 +100,38 @@ def test_an_heir_may_start_mpi_and_end_it(finalize: str) -> None:
     assert launcher.printed() == own + STARTED + ANSWER + ENDED
 
 
-def test_an_heir_that_starts_mpi_and_does_not_end_it_has_crashed() -> None:
-    launcher = Launcher(f"become(as_intel, {f'ask({INIT!r})'!r})")
-    assert launcher.hear() == CRASH
-    assert launcher.hear() == b""
-    assert launcher.printed() == ENDED + STARTED
-
-
-def test_an_heir_has_no_child_even_of_a_rank_that_ignores_their_end() -> None:
-    look = f"""
+SECOND = INIT.replace(b"pmi_version=1", b"pmi_version=2")
+ASKS_IF_CHILDLESS = f"""
 try:
     os.waitpid(-1, os.WNOHANG)
 except ChildProcessError:
     ask({INIT!r})
 """
-    ignore = "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)"
-    launcher = Launcher(f"{ignore}; become(lambda: None, {look!r})")
+# The heir closes the only writing end of a pipe that it inherits, and then its reading end shows the end.
+PIPE = "reading, writing = os.pipe(); [os.set_inheritable(end, True) for end in (reading, writing)]"
+ASKS_IF_CLOSED = f"os.close(writing); ask({INIT!r}) if os.read(reading, 1) == b'' else None"
+# What a rank does that becomes another program, which starts MPI and does not end it; and what both print.
+CRASHES = {
+    "of a rank with MPI": (f"become(as_intel, {f'ask({INIT!r})'!r})", ENDED + STARTED),
+    "by the second version of the protocol": (
+        f"become(as_intel, {f'ask({SECOND!r})'!r})",
+        ENDED + STARTED.replace(b"pmi_version=1", b"pmi_version=2"),
+    ),
+    "without a child, even of a rank that ignores their end": (
+        f"import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN); become(lambda: None, {ASKS_IF_CHILDLESS!r})",
+        STARTED,
+    ),
+    "with nothing else of the rank held open": (
+        f"{PIPE}; become(lambda: None, f'reading, writing = {{reading}}, {{writing}}\\n' + {ASKS_IF_CLOSED!r})",
+        STARTED,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CRASHES)
+def test_an_heir_that_starts_mpi_and_does_not_end_it_has_crashed(name: str) -> None:
+    program, printed = CRASHES[name]
+    launcher = Launcher(program)
     assert launcher.hear() == CRASH
-    assert launcher.printed() == STARTED
-
-
-def test_an_heir_may_ask_for_the_second_version_of_the_protocol() -> None:
-    second = INIT.replace(b"pmi_version=1", b"pmi_version=2")
-    launcher = Launcher(f"become(as_intel, {f'ask({second!r})'!r})")
-    assert launcher.hear() == CRASH
-    assert launcher.printed() == ENDED + STARTED.replace(b"pmi_version=1", b"pmi_version=2")
-
-
-def test_nothing_else_of_the_rank_is_held_open() -> None:
-    """The heir closes the only writing end of a pipe that it inherits, and then its reading end shows the end."""
-    pipe = "reading, writing = os.pipe(); [os.set_inheritable(end, True) for end in (reading, writing)]"
-    look = "os.close(writing); ask({INIT!r}) if os.read(reading, 1) == b'' else None"
-    text = f"f'reading, writing = {{reading}}, {{writing}}\\n' + {look.format(INIT=INIT)!r}"
-    launcher = Launcher(f"{pipe}; become(lambda: None, {text})")
-    assert launcher.hear() == CRASH
-    assert launcher.printed() == STARTED
-
-
-def test_the_end_is_said_where_mpi_has_connected_by_itself() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as launcher, socket.create_server(("127.0.0.1", 0)) as other:
-        program = f"""
-import socket
-ends = [socket.create_connection(("127.0.0.1", port)) for port in ({_port(other)}, {_port(launcher)})]
-from mpiimport.runtime.mpi.pmi_connection import Connection
-Connection().end()
-"""
-        environment = {**os.environ, ADDRESS: f"localhost:{_port(launcher)}", HYDRA: "0"}
-        with subprocess.Popen([sys.executable, "-c", program], env=environment) as rank:
-            end, _ = launcher.accept()
-            unheard, _ = other.accept()
-            with end, unheard:
-                assert end.recv(1000) == END
-                end.sendall(ENDED)
-                assert unheard.recv(1000) == b""
-    assert rank.returncode == 0
-
-
-def _port(server: socket.socket) -> int:
-    port: int = server.getsockname()[1]
-    return port
+    assert launcher.hear() == b""
+    assert launcher.printed() == printed

@@ -10,21 +10,12 @@ import pytest
 
 from mpiimport.host.cli import main
 from tests.conftest import ROOT
-from tests.unit.test_report_figures import facts, row
+from tests.unit.reports import keep
 
 
 @pytest.fixture(autouse=True)
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-
-
-def keep(path: Path, **changes: Any) -> Path:
-    module = {"name": "numpy", "file": "/numpy/__init__.py", "own": 0.5, "wall": 0.6, "largest_own": 0.7}
-    missed = [{"name": "[bold]late", "ranks": 3, "why": "imported in a function"}]
-    found = {**facts([row(main=4, root_read=1), row(main=2, root_read=1)]), "modules": [module], "missed": missed}
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps({"report_version": 3, **found, **changes}))
-    return path
 
 
 def test_one_report_is_shown_in_full(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,8 +12,7 @@ import pytest
 
 from mpiimport.host.cli import main
 from mpiimport.host.report.importtime import lines
-from tests.unit.test_report_command import keep
-from tests.unit.test_report_figures import facts, row
+from tests.unit.reports import facts, keep, row
 
 IMPORTS = {
     "name": ["outer", "outer.inner", "outer.last", "threaded", "later"],

@@ -4,7 +4,6 @@ import json
 import math
 from array import array
 from itertools import pairwise
-from typing import Any
 
 import jsonschema
 import pytest
@@ -12,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mpiimport.host.report.file import SCHEMA
-from mpiimport.runtime.clock import CLOCKS, PHASES, SECOND
+from mpiimport.runtime.clock import PHASES, SECOND
 from mpiimport.runtime.importing.imports import ANSWERED
 from mpiimport.runtime.report import summary
 from mpiimport.runtime.report.costs import Cost
@@ -20,30 +19,10 @@ from mpiimport.runtime.report.document import as_json
 from mpiimport.runtime.report.import_tree import IMPORTS_SHOWN, imports
 from mpiimport.runtime.report.measured import WIDTH
 from mpiimport.runtime.report.table import table
+from tests.unit.reports import Figures, facts, row
 
 MANY = 20_000
 Ended = tuple[int, int, str, str, int, int, int]
-# As JSON has them: the name says what the value is.
-Figures = dict[str, Any]
-
-
-def row(**seconds: float) -> list[int]:
-    """The numbers of one rank: the same by every clock, by phase."""
-    times = [int(seconds.get(phase, 0) * SECOND) for phase in PHASES for _ in CLOCKS]
-    return times + [0] * len(ANSWERED)
-
-
-def facts(rows: list[list[int]]) -> Figures:
-    flat = [number for numbers in rows for number in numbers]
-    return {
-        "program": "script app.py",
-        "python": "3.11.7",
-        "scope": "all",
-        "ranks": len(rows),
-        **summary.phases(flat, WIDTH),
-        **summary.answered(ANSWERED, flat, WIDTH),
-        "modules": [],
-    }
 
 
 def test_least_median_and_largest_of_each_phase_and_of_the_sums() -> None:

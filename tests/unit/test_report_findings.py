@@ -10,7 +10,7 @@ from mpiimport.host.report.tables import tables
 from mpiimport.host.report.verdict import verdict
 from mpiimport.host.report.waits import Wait, waits
 from tests.conftest import ROOT
-from tests.unit.test_report_figures import facts, row
+from tests.unit.reports import facts, row
 
 EVEN = {"interpreter": 0.5, "mpi_init": 1.0, "handshake": 2.0, "root_read": 4.0, "broadcast": 0.1, "imports": 3.0}
 

@@ -113,16 +113,3 @@ def test_one_who_looks_and_comes_to_no_end_holds_nobody_up(store: Store) -> None
         look = Look()
         assert holds(store, time.monotonic_ns(), look) and look.count == 1
         other.communicate(b"\n")
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can have another view of the file system")
-def test_a_look_in_another_view_of_the_file_system_does_not_count(store: Store) -> None:
-    asked = time.monotonic_ns()
-    program = (
-        "import sys, time; from mpiimport.runtime.store.shared_validation import holds\n"
-        "from mpiimport.runtime.store.store import Store\n"
-        "assert holds(Store.join(sys.argv[1], lasting=True), time.monotonic_ns(), lambda: True)"
-    )
-    subprocess.run(["unshare", "-m", sys.executable, "-c", program, store.directory], cwd=ROOT, check=True)
-    look = Look()
-    assert holds(store, asked, look) and look.count == 1

@@ -278,67 +278,73 @@ def test_leaving_twice_or_a_store_that_vanished_is_no_error(tmp_path: Path) -> N
     assert [path for path in descriptors if path.is_relative_to(tmp_path)] == []
 
 
-def test_a_forked_child_never_removes_the_store(tmp_path: Path) -> None:
+def in_a_forked_child(work: Callable[[], None]) -> None:
+    child = os.fork()
+    if child == 0:
+        in_child(work)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def close_everything_and_leave(store: Store) -> None:
+    close_everything()
+    store.leave()
+
+
+def join_again_and_leave(store: Store) -> None:
+    second = Store.join(store.directory)
+    assert second is not None
+    second.leave()
+
+
+# What takes the store from nobody: neither its lock nor its files.
+HARMLESS: dict[str, Callable[[Store], object]] = {
+    "a forked child leaves it": lambda store: in_a_forked_child(store.leave),
+    "a forked child closes everything": lambda store: in_a_forked_child(lambda: close_everything_and_leave(store)),
+    "a process that has joined twice leaves once": join_again_and_leave,
+    "the process itself sweeps": lambda store: sweep([str(Path(store.directory).parent)]),
+}
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_a_store_stays_with_who_uses_it(tmp_path: Path, name: str) -> None:
     store = create(tmp_path)
-    pid = os.fork()
-    if pid == 0:
-        in_child(store.leave)
-    assert os.waitpid(pid, 0)[1] == 0
-    assert (Path(store.directory) / "lock").exists()
-    # The child gave up no lock of its parent's either.
+    HARMLESS[name](store)
+    assert (Path(store.directory) / "code").exists()
     sweep_elsewhere(tmp_path)
-    assert (Path(store.directory) / "lock").exists()
+    assert (Path(store.directory) / "code").exists()
     store.leave()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_forked_child_does_not_remove_the_store_of_a_parent_that_died(tmp_path: Path) -> None:
-    alive, outcome = os.pipe(), os.pipe()
+def test_a_forked_child_of_a_process_that_died_keeps_the_store_until_it_ends_and_never_removes_it(
+    tmp_path: Path,
+) -> None:
+    alive, said = os.pipe(), os.pipe()
     parent = os.fork()
     if parent == 0:
-        in_child(functools.partial(die_before_a_child, tmp_path, alive, outcome[1]))
-    os.close(outcome[1])
-    os.close(alive[1])
+        in_child(functools.partial(die_before_a_child, tmp_path, alive, said[1]))
+    os.close(said[1])
     assert os.waitpid(parent, 0)[1] == 0
-    assert os.read(outcome[0], 100) == b"still there"
-    for fd in (alive[0], outcome[0]):
+    (directory,) = tmp_path.iterdir()
+    sweep_elsewhere(tmp_path)
+    assert (directory / "code").exists()
+    os.close(alive[1])
+    # Then nothing: the child has ended.
+    assert [os.read(said[0], 100), os.read(said[0], 1)] == [b"still there", b""]
+    sweep_elsewhere(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    for fd in (alive[0], said[0]):
         os.close(fd)
 
 
-def die_before_a_child(directory: Path, alive: tuple[int, int], outcome: int) -> None:
+def die_before_a_child(directory: Path, alive: tuple[int, int], said: int) -> None:
     """Create a store and end without leaving it; a forked child leaves it after that, and says whether it exists."""
     store = create(directory)
     if os.fork() == 0:
         os.close(alive[1])
         os.read(alive[0], 1)
         store.leave()
-        os.write(outcome, b"still there" if Path(store.directory).exists() else b"gone")
-
-
-def test_a_forked_child_of_a_process_that_died_keeps_the_store_from_sweepers_until_it_ends(tmp_path: Path) -> None:
-    (alive, ended), (reading, writing) = os.pipe(), os.pipe()
-    parent = os.fork()
-    if parent == 0:
-        in_child(functools.partial(leave_a_child_behind, tmp_path, (alive, ended), writing))
-    os.close(writing)
-    assert os.waitpid(parent, 0)[1] == 0
-    (directory,) = tmp_path.iterdir()
-    sweep_elsewhere(tmp_path)
-    assert (directory / "code").exists()
-    os.close(ended)
-    # Nothing is written: the child has ended.
-    assert os.read(reading, 1) == b""
-    sweep_elsewhere(tmp_path)
-    assert list(tmp_path.iterdir()) == []
-    for fd in (alive, reading):
-        os.close(fd)
-
-
-def leave_a_child_behind(directory: Path, alive: tuple[int, int], writing: int) -> None:
-    create(directory)
-    if os.fork() == 0:
-        os.close(alive[1])
-        os.read(alive[0], 1)
+        os.write(said, b"still there" if Path(store.directory).exists() else b"gone")
 
 
 def close_everything() -> list[int]:
@@ -347,28 +353,8 @@ def close_everything() -> list[int]:
     return [os.open("/dev/null", os.O_RDWR) for _ in range(10)]
 
 
-def test_a_forked_child_that_closes_everything_neither_unlocks_nor_removes_the_store(tmp_path: Path) -> None:
-    store = create(tmp_path)
-
-    def close_and_leave() -> None:
-        close_everything()
-        store.leave()
-
-    child = os.fork()
-    if child == 0:
-        in_child(close_and_leave)
-    assert os.waitpid(child, 0)[1] == 0
-    sweep_elsewhere(tmp_path)
-    assert (Path(store.directory) / "code").exists()
-    store.leave()
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_process_that_closes_everything_removes_the_store_and_closes_nothing_that_is_not_ours(tmp_path: Path) -> None:
-    child = os.fork()
-    if child == 0:
-        in_child(functools.partial(close_and_leave, tmp_path))
-    assert os.waitpid(child, 0)[1] == 0
+    in_a_forked_child(functools.partial(close_and_leave, tmp_path))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -404,23 +390,17 @@ def test_a_directory_of_another_user_is_refused_and_not_swept(tmp_path: Path) ->
     assert Path(dead).exists()
 
 
-def test_links_are_refused(tmp_path: Path) -> None:
+def test_links_and_what_cannot_be_seen_are_refused(tmp_path: Path) -> None:
     store = create(tmp_path)
-    link = tmp_path / "link"
-    link.symlink_to(store.directory)
-    assert Store.join(str(link)) is None
+    (tmp_path / "link").symlink_to(store.directory)
+    (tmp_path / "no-lock").mkdir(0o700)
+    (tmp_path / "file").touch(0o600)
+    for name in ("link", "absent", "no-lock", "file"):
+        assert Store.join(str(tmp_path / name)) is None
     lock = Path(store.directory) / "lock"
     lock.rename(tmp_path / "lock")
     lock.symlink_to(tmp_path / "lock")
     assert Store.join(store.directory) is None
-
-
-def test_what_cannot_be_seen_is_not_joined(tmp_path: Path) -> None:
-    assert Store.join(str(tmp_path / "absent")) is None
-    (tmp_path / "no-lock").mkdir(0o700)
-    assert Store.join(str(tmp_path / "no-lock")) is None
-    (tmp_path / "file").touch(0o600)
-    assert Store.join(str(tmp_path / "file")) is None
 
 
 def test_sweep_removes_dead_stores_and_spares_living_ones(
@@ -440,35 +420,6 @@ def test_sweep_removes_dead_stores_and_spares_living_ones(
     sweep_elsewhere(tmp_path)
     assert [str(path) for path in tmp_path.iterdir()] == [living.directory]
     living.leave()
-
-
-def test_sweep_spares_the_stores_of_the_process_that_sweeps(tmp_path: Path) -> None:
-    store = create(tmp_path)
-    sweep([str(tmp_path)])
-    assert (Path(store.directory) / "code").exists()
-    store.leave()
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_process_that_has_joined_twice_leaves_twice(tmp_path: Path) -> None:
-    store = create(tmp_path)
-    second = Store.join(store.directory)
-    assert second is not None
-    second.leave()
-    assert (Path(store.directory) / "code").exists()
-    sweep_elsewhere(tmp_path)
-    assert (Path(store.directory) / "code").exists()
-    store.leave()
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_program_that_opens_and_closes_the_lock_takes_it_from_nobody(tmp_path: Path) -> None:
-    store = create(tmp_path)
-    (Path(store.directory) / "lock").read_bytes()
-    sweep_elsewhere(tmp_path)
-    assert (Path(store.directory) / "code").exists()
-    store.leave()
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_store_that_is_being_removed_is_not_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -657,10 +608,7 @@ def sweep_elsewhere(parent: Path) -> None:
 
 
 def test_a_store_that_cannot_be_removed_for_want_of_descriptors_is_swept_later(tmp_path: Path) -> None:
-    child = os.fork()
-    if child == 0:
-        in_child(functools.partial(leave_without_descriptors, tmp_path))
-    assert os.waitpid(child, 0)[1] == 0
+    in_a_forked_child(functools.partial(leave_without_descriptors, tmp_path))
     assert len(list(tmp_path.iterdir())) == 1
     sweep([str(tmp_path)])
     assert list(tmp_path.iterdir()) == []

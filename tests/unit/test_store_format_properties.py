@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from importlib.machinery import EXTENSION_SUFFIXES, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import cast
 from unittest import mock
 
 import pytest
@@ -144,25 +144,6 @@ class Alone:
         return values
 
 
-class Wire:
-    """The transport between two leaders; what root sends is kept for the other."""
-
-    rank, size = 0, 2
-
-    def __init__(self) -> None:
-        self.sent: list[bytearray] = []
-        self.receiving = False
-
-    def broadcast_into(self, buffer: memoryview) -> None:
-        if self.receiving:
-            buffer[:] = self.sent.pop(0)
-        else:
-            self.sent.append(bytearray(buffer))
-
-    def totals(self, values: list[int]) -> list[int]:
-        return values
-
-
 def read(tree: Path, modules: list[str]) -> Payload:
     """Take the payload that root takes for a program that imports all ``modules``."""
     program = Program(COMMAND, "".join(f"import {name}\n" for name in modules), [])
@@ -174,10 +155,10 @@ def read(tree: Path, modules: list[str]) -> Payload:
         return read_payload(program, from_environment(), Learning.of(program, "-"), loaded, Answers())
 
 
-def fill(parent: Path, payload: Payload, leaders: Any = Alone) -> Store:
+def fill(parent: Path, payload: Payload) -> Store:
     store = Store.create([str(parent)], payload.sizes)
     cargo = Cargo(payload.sizes, store, read_ahead(payload.sizes, payload.fill))
-    cargo.travel(cast(Transport, leaders))
+    cargo.travel(cast(Transport, Alone))
     cargo.check()
     return store
 
@@ -372,24 +353,6 @@ def test_a_whole_store_serves_library_and_code_without_a_word() -> None:
         store.leave()
 
 
-def test_what_travels_between_nodes_fills_and_seals_every_file() -> None:
-    with tree_and_place() as (tree, place):
-        write(tree, SAMPLE)
-        payload = read(tree, SAMPLE_MODULES)
-        wire = Wire()
-        there = fill(place, payload, wire)
-        wire.receiving = True
-        store = Store.create([str(place)], payload.sizes)
-        cargo = Cargo(payload.sizes, store)
-        cargo.travel(cast(Transport, wire))
-        cargo.check()
-        for name in payload.sizes:
-            assert store.is_sealed(name)
-            assert Path(store.path(name)).read_bytes() == Path(there.path(name)).read_bytes()
-        store.leave()
-        there.leave()
-
-
 @quick
 @given(st.integers(0, 1 << 20).filter(lambda number: number != digest_module.FORMAT))
 def test_an_index_of_another_format_is_refused(other: int) -> None:
@@ -399,13 +362,3 @@ def test_an_index_of_another_format_is_refused(other: int) -> None:
     with pytest.raises(Damaged):
         Index.unpack(packed)
     Index.unpack(index.pack())
-
-
-def test_a_library_that_was_not_filled_to_its_end_is_not_mapped() -> None:
-    with tree_and_place() as (tree, place):
-        write(tree, SAMPLE)
-        payload = read(tree, SAMPLE_MODULES)
-        store = Store.create([str(place)], payload.sizes)
-        name = next(name for name in payload.sizes if name.startswith("lib/"))
-        assert not store.is_sealed(name)
-        store.leave()
