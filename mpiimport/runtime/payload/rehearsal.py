@@ -70,7 +70,9 @@ class Rehearsal:
             self._rehearse(answers)
         finally:
             for name in set(sys.modules) - before:
-                del sys.modules[name]
+                # Python has a codec that it has looked up, and does not import it again.
+                if not name.startswith("encodings."):
+                    del sys.modules[name]
 
     def __enter__(self) -> "Rehearsal":
         module: Any = sys
