@@ -77,7 +77,7 @@ def _interpreter(found: str) -> str:
     if is_new != "True":
         raise Refused(f"{found} is no Python 3.10 or newer")
     if "t" in build:
-        # Its objects begin otherwise than freeze.c knows, and its memory has an allocator of its own.
+        # Its objects begin otherwise than freeze.c knows, and its allocator gives memory back in any import.
         raise Refused(f"{found} is a free-threaded build, which can have no snapshot")
     if executable != str(Path(found).resolve()):
         raise Refused(
