@@ -75,7 +75,8 @@ def agree_with_sys(memory: "Memory", arguments: list[str], entry: str | None) ->
     expected, it stays as it is.
     """
     minor = sys.version_info[1]
-    is_known = minor in WORDS and sys.abiflags in ("", FREE_THREADED) and sys.maxsize > 1 << 32 and sys.byteorder == "little"
+    is_known = minor in WORDS and sys.abiflags in ("", FREE_THREADED)
+    is_known &= sys.maxsize > 1 << 32 and sys.byteorder == "little"
     at = memory.configuration() if is_known else 0
     if not at:
         return
