@@ -11,8 +11,8 @@ VENV := $(BUILD)/venv
 # Its Python lays out what is installed.
 LAYOUT := $(VENV)
 MPI4PY := mpi4py==4.1.2
-# Python minors for which an installed prefix brings an mpi4py.
-MINORS := 10 11 12 13 14 15
+# Python minors for which an installed prefix brings an mpi4py; those with a t are free-threaded builds.
+MINORS := 10 11 12 13 13t 14 14t 15
 # Those that everything which the host commands need has a wheel for.
 HOST_MINORS := 10 11 12 13 14
 WHEELS := $(BUILD)/wheels

@@ -46,7 +46,7 @@ find_pythons() {
     done
     [[ ${pythons[*]} ]] || die "${PYTHON:-each Python on PATH} cannot run the host commands ($why); name one of 3.10 or\
  newer that has the modules $MODULES: PYTHON=/path/to/python3 $0 PREFIX"
-    for candidate in python3.{10..15}; do
+    for candidate in python3.{10..15}{,t}; do
         if serves "$candidate"; then pythons+=("$candidate"); fi
     done
 }

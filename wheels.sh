@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # wheels.sh PYTHON DIR MPI4PY "MINORS" "HOST_MINORS"   fetch what install.sh unpacks, for it uses no network
-#   DIR/cp3N/          an mpi4py for each minor version of Python
+#   DIR/cp3N/          an mpi4py for each minor version of Python, `13t` for the free-threaded build of 3.13
 #   DIR/*.whl          pip, and what the host commands need, for each of HOST_MINORS; DIR/host.txt names the latter
 set -euo pipefail
 
@@ -20,7 +20,10 @@ except ImportError:
 print(*tomllib.load(open(sys.argv[1], "rb"))["project"]["optional-dependencies"]["host"], sep="\n")' \
     "$here/pyproject.toml" >"$directory/host.txt"
 for minor in $minors; do
-    fetch --no-deps --python-version "3.$minor" --dest "$directory/cp3$minor" "$mpi4py"
+    # A wheel for several minors is of another ABI than its own; there is none for a free-threaded build.
+    abi=()
+    [[ $minor != *t ]] || abi=(--abi "cp3$minor")
+    fetch --no-deps --python-version "3.${minor%t}" "${abi[@]}" --dest "$directory/cp3$minor" "$mpi4py"
 done
 for minor in $host_minors; do
     fetch --python-version "3.$minor" --dest "$directory" --requirement "$directory/host.txt" pip

@@ -24,7 +24,7 @@ from mpiimport.snapshot.image.library import IMAGE
 ROOT = Path(__file__).resolve().parent.parent
 # The minor versions of CPython that are served, and the one that runs the tests.
 SERVED = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
-RUNNING = f"{sys.version_info[0]}.{sys.version_info[1]}"
+RUNNING = f"{sys.version_info[0]}.{sys.version_info[1]}{sys.abiflags}"
 
 
 def pytest_configure() -> None:

@@ -23,13 +23,16 @@ if TYPE_CHECKING:
         def allocate(self, size: int, by_c: int) -> int: ...
 
 
-# Where its parts lie, in bytes, on 64-bit Linux, by the minor version of Python. Other builds (abiflags) have others.
+# Where its parts lie, in bytes, on 64-bit Linux, by the minor version of Python. Debug builds (abiflags) have others.
 # Two lists are beside each other: the words of the command line, and those from the script on.
 ISOLATED, USE_ENVIRONMENT = 4, 8
 WORDS = {10: 88, 11: 104, 12: 112, 13: 112, 14: 112, 15: 112}
 ARGUMENTS, SITE_IMPORT, USER_SITE_DIRECTORY, SAFE_PATH = 16, 64, 104, 148
 # What is put first on the search path, sys_path_0. In 3.12 it is no part of the configuration, and lies before that.
 SEARCH_ENTRY = {12: -1288, 13: 424, 14: 432, 15: 432}
+# Free-threaded builds have a setting more between.
+FREE_THREADED = "t"
+SEARCH_ENTRY_FREE_THREADED = {13: 424, 14: 440, 15: 440}
 
 
 class MemoryOfProcess:
@@ -72,7 +75,8 @@ def agree_with_sys(memory: "Memory", arguments: list[str], entry: str | None) ->
     expected, it stays as it is.
     """
     minor = sys.version_info[1]
-    is_known = minor in WORDS and not sys.abiflags and sys.maxsize > 1 << 32 and sys.byteorder == "little"
+    is_known = minor in WORDS and sys.abiflags in ("", FREE_THREADED)
+    is_known &= sys.maxsize > 1 << 32 and sys.byteorder == "little"
     at = memory.configuration() if is_known else 0
     if not at:
         return
@@ -92,10 +96,11 @@ def agree_with_sys(memory: "Memory", arguments: list[str], entry: str | None) ->
         memory.write(place, int(value).to_bytes(4, "little"))
     memory.write(words, _list(memory, sys.orig_argv))
     memory.write(words + ARGUMENTS, _list(memory, arguments))
-    if minor in SEARCH_ENTRY and (minor > 12 or _leads_to_path(at + SEARCH_ENTRY[minor])):
+    places = SEARCH_ENTRY_FREE_THREADED if sys.abiflags == FREE_THREADED else SEARCH_ENTRY
+    if minor in places and (minor > 12 or _leads_to_path(at + places[minor])):
         # In 3.12 it belongs to the whole process, and goes when no allocator of the interpreter is there any more.
         found = 0 if entry is None else _text(memory, entry, minor == 12)
-        memory.write(at + SEARCH_ENTRY[minor], found.to_bytes(8, "little"))
+        memory.write(at + places[minor], found.to_bytes(8, "little"))
 
 
 def _list(memory: "Memory", words: list[str]) -> bytes:

@@ -13,7 +13,7 @@ from mpiimport.runtime import PACKAGE_DIRECTORY, PREFIX
 
 MPIIMPORT = Path(PREFIX, "bin", "mpiimport")
 START = Path(PACKAGE_DIRECTORY, "start.py")
-PYTHON = re.compile(r"python(3(\.[0-9]+)?)?")
+PYTHON = re.compile(r"python(3(\.[0-9]+t?)?)?")
 WITH_A_VALUE = "-W", "-X", "--check-hash-based-pycs"
 # Images that a runtime fetches.
 REFERENCES = "docker://", "library://", "oras://", "shub://", "https://"

@@ -1,4 +1,4 @@
-"""Every version of Python that is served behaves as that Python does plainly; the free-threaded build is bypassed."""
+"""Every version of Python that is served, the free-threaded build too, behaves as that Python does plainly."""
 
 import subprocess
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import Mpi, clean_environment, run
-from tests.conftest import ROOT, RUNNING, SERVED, Job, interpreter, provision
+from tests.conftest import ROOT, RUNNING, SERVED, Job, interpreter
 
 # The tests of the one Python that runs them all, which tell whether a version needs care of its own.
 CORE = (
@@ -14,6 +14,7 @@ CORE = (
     "tests/mpi/test_damaged_store.py",
     "tests/mpi/test_deviations.py",
     "tests/mpi/test_divergent_imports.py",
+    "tests/mpi/test_lazy_and_concurrent_imports.py",
     "tests/mpi/test_modules_look_the_same.py",
     "tests/mpi/test_one_copy_per_node.py",
     "tests/mpi/test_programs.py",
@@ -31,6 +32,7 @@ WITHOUT_HEADERS = (
     "--ignore=tests/unit/test_workloads.py",
 )
 OTHERS = [version for version in SERVED if version != RUNNING]
+# Minutes to build, so for tests that take long alone.
 FREE_THREADED = "3.13t"
 PROGRAM = """
 import sys, xml.dom.minidom, zlib
@@ -77,10 +79,12 @@ def has_headers(python: Path) -> bool:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("version", OTHERS)
+@pytest.mark.parametrize("version", [*OTHERS, FREE_THREADED])
 def test_the_core_of_these_tests_passes(version: str) -> None:
     python = environment(version)
-    options = ["-m", "not full", "-q", "-p", "no:cacheprovider", *(() if has_headers(python) else WITHOUT_HEADERS)]
+    # shmem4py is there for the everyday Python alone.
+    selection = ["-m", "not full", "-k", "not openshmem"]
+    options = [*selection, "-q", "-p", "no:cacheprovider", *(() if has_headers(python) else WITHOUT_HEADERS)]
     command = [python, "-m", "pytest", *CORE, *options]
     outcome = run(list(map(str, command)), clean_environment(), seconds=900, directory=ROOT)
     assert outcome.status == 0, outcome.stdout[-10_000:]
@@ -115,12 +119,23 @@ def test_lazy_imports_are_served_at_first_use_in_the_order_of_each_rank(job: Job
 @pytest.mark.full
 @pytest.mark.parametrize("option", ["gil=0", "gil=1"])
 @pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
-def test_the_free_threaded_build_steps_aside(job: Job, mpich: Mpi, entry_point: str, option: str) -> None:
-    text = "import json, sys; print(type(json.__loader__).__name__, 'site' in sys.modules, sys.flags.no_site)"
-    words = [*job.python(entry_point)[1:], str(job.script(text))]
-    command = [*mpich.command(2), str(provision("python.sh", FREE_THREADED)), "-X", option, *words]
-    outcome = run(command, job.environment(mpich, **job.switches(entry_point)))
+def test_the_free_threaded_build_is_served_and_its_lock_is_as_the_program_has_it(
+    job: Job, mpich: Mpi, entry_point: str, option: str
+) -> None:
+    script = job.script(PROGRAM + "print('locked' if sys._is_gil_enabled() else 'free')")
+    words = [*job.python(entry_point)[1:], str(script)]
+    command = [*mpich.command(2), str(interpreter(FREE_THREADED)), "-X", option, *words]
+    outcome = run(command, job.environment(mpich, **job.switches(entry_point)), directory=job.directory)
     assert outcome.status == 0, outcome.stderr
-    assert outcome.lines() == ["SourceFileLoader True 0"] * 2
-    (line,) = outcome.ours()
-    assert "free-threaded" in line
+    assert outcome.lines() == ["StoreSourceLoader True 0"] * 2 + ["free" if option == "gil=0" else "locked"] * 2
+    assert outcome.stderr == ""
+
+
+@pytest.mark.full
+def test_no_snapshot_is_made_of_the_free_threaded_build_and_a_line_says_so(prefix: Path, tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.symlink_to(interpreter(FREE_THREADED))
+    job = Job(prefix, tmp_path, python)
+    command = [*job.python("snapshot"), str(job.script("import json"))]
+    refusal = job.prepare(command, clean_environment(**job.switches("snapshot")))
+    assert refusal == f"{python} is a free-threaded build, which can have no snapshot"

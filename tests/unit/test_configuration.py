@@ -36,7 +36,7 @@ def test_what_is_not_as_expected_stays(words: tuple[int, int], is_written: bool)
     assert (memory.written > 0) is is_written
 
 
-@pytest.mark.parametrize(("name", "value"), [("abiflags", "t"), ("byteorder", "big"), ("maxsize", 2**31 - 1)])
+@pytest.mark.parametrize(("name", "value"), [("abiflags", "d"), ("byteorder", "big"), ("maxsize", 2**31 - 1)])
 def test_other_builds_stay_as_they_are(monkeypatch: pytest.MonkeyPatch, name: str, value: object) -> None:
     monkeypatch.setattr(sys, name, value)
     memory = Memory((3, 1))

@@ -11,6 +11,7 @@ from mpiimport.host.commands.launch_line import words_of_ranks
         ("mpirun -n 4 python app.py --size 3", "app.py --size 3"),
         ("mpiexec -n 4 -ppn 2 /opt/bin/python-mpi app.py", "app.py"),
         ("srun -n 4 python3.11 -m mpiimport app.py", "app.py"),
+        ("srun -n 4 python3.14t app.py", "app.py"),
         # Hydra starts its own daemons by it, and no rank.
         ("mpiexec -launcher manual -launcher-exec /bin/sh -n 4 python app.py", "app.py"),
         ("mpirun -n 4 sh -c true python app.py", None),

@@ -52,6 +52,7 @@ def job_in(directory: Path, **changes: object) -> Path:
             {"image": "", "program": ("/usr/bin/python3.11", "-u", "-X", "dev", "-m", "app")},
             shlex.split(f"/usr/bin/python3.11 -u -X dev -S {START} -m app 7"),
         ),
+        ({"image": "", "program": ("python3.14t", "a.py")}, shlex.split(f"python3.14t -S {START} a.py 7")),
         ({"image": "", "program": ("python3", "-OS", "a.py")}, shlex.split(f"{MPIIMPORT} run -- python3 -OS a.py 7")),
         (
             {"image": "", "program": ("python3-config", "--libs"), "ranks": 2},

@@ -10,7 +10,7 @@ from mpiimport.runtime.regular_file import open_regular
 
 from ..complaint import Complaint
 
-PYTHON = re.compile(r"python[\d.]*")
+PYTHON = re.compile(r"python[\d.]*t?")
 # Launchers that start the words behind their options on each rank. None of them is written in Python.
 STARTERS = (
     *("aprun", "jsrun", "mpiexec", "mpiexec.hydra", "mpiexec.mpich", "mpiexec.openmpi", "mpirun", "mpirun.mpich"),
@@ -22,7 +22,7 @@ OURS = ("apptainer", "ch-run", "docker", "mpiimport", "podman", "python-mpi", "s
 LEADING = (*OURS, "pixi", "uv")
 # A script of pip's whose path of Python is too long for a first line, or has blanks.
 PIPS = re.compile(rb"""#!/bin/sh\n'''exec' "?([^"\n]+?)"? "\$0" "\$@" *\n""")
-FIRST_LINE = re.compile(rb"#! *(?:\S*/env +(?:-S +)?)?(\S*python[\d.]*)([^\n]*)")
+FIRST_LINE = re.compile(rb"#! *(?:\S*/env +(?:-S +)?)?(\S*python[\d.]*t?)([^\n]*)")
 IGNORING = re.compile(r"-[A-Za-z]*[IES][A-Za-z]*")
 # What takes the directory of mpiimport away from those that a Python looks at.
 DROPS = re.compile(

@@ -4,7 +4,7 @@ import re
 import shutil
 from itertools import pairwise
 
-PYTHON = re.compile(r"(?:.*/)?python(?:-mpi|[\d.]*)")
+PYTHON = re.compile(r"(?:.*/)?python(?:-mpi|[\d.]*t?)")
 BEHIND_MODULE = ["-m", "mpiimport"]
 # The next word says how the launcher comes to other nodes.
 AGENTS = {"-launcher", "-launcher-exec", "-bootstrap", "-bootstrap-exec"}

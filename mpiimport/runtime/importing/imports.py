@@ -93,7 +93,7 @@ class Imports(Source):
         A directory that asks for a second one has lost the first: user code has cleared PathFinder's cache. Where that
         has lost all that it had from here, every directory is looked at anew.
         """
-        if self._found and self._found.isdisjoint(sys.path_importer_cache):
+        if self._found and self._found.isdisjoint(list(sys.path_importer_cache)):
             self._invalidated = True
         # For one that is gone importlib remembers that it has no finder.
         is_own = path in self._index.writable and os.path.isdir(path)
@@ -249,7 +249,8 @@ class Imports(Source):
 
         Modules of either kind; directories that lack a module that was looked for; questions of importlib.metadata.
         """
-        served = self.account.served
+        # A copy: threads may import meanwhile.
+        served = set(self.account.served)
         python = len(served & self._index.code.keys())
         return dict(zip(ANSWERED, (python, len(served) - python, self.absences, self._metadata), strict=True))
 

@@ -87,7 +87,8 @@ def _load_extension() -> "ModuleType":
 
 
 def own_packages() -> str:
-    return os.path.join(PREFIX, OWN_PACKAGES, f"cp{sys.version_info[0]}{sys.version_info[1]}")
+    free_threaded = "t" * ("t" in sys.abiflags)
+    return os.path.join(PREFIX, OWN_PACKAGES, f"cp{sys.version_info[0]}{sys.version_info[1]}{free_threaded}")
 
 
 def _remedy(exc: Exception) -> str:

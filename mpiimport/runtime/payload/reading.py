@@ -71,13 +71,13 @@ def without_warnings(function: "Callable[[], Result]") -> "Result":
 
 
 def hide_modules(before: set[str]) -> None:
-    """Take modules that were imported since then out of ``sys.modules``, but for our own.
+    """Take modules that were imported since then out of ``sys.modules``, but for our own, and codecs.
 
-    The compiler imports unicodedata for string literals with names of characters. It keeps a pointer into that
-    module and no reference, so the module must not go.
+    Python has a codec that it has looked up, and does not import it again. The compiler imports unicodedata for string
+    literals with names of characters. It keeps a pointer into that module and no reference, so the module must not go.
     """
     for name in set(sys.modules) - before:
-        if not name.startswith("mpiimport."):
+        if not name.startswith(("encodings.", "mpiimport.")):
             _hidden.append(sys.modules.pop(name))
 
 

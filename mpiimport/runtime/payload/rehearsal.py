@@ -14,7 +14,7 @@ import sys
 from .. import os
 from ..importing.site_answers import Facade
 from .bytecode import import_statements, words
-from .reading import read_code, read_file
+from .reading import hide_modules, read_code, read_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,8 +69,7 @@ class Rehearsal:
         try:
             self._rehearse(answers)
         finally:
-            for name in set(sys.modules) - before:
-                del sys.modules[name]
+            hide_modules(before)
 
     def __enter__(self) -> "Rehearsal":
         module: Any = sys

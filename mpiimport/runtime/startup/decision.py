@@ -111,10 +111,7 @@ PREPARE = "mpiimport prepare makes a snapshot to start from, and MPIIMPORT=force
 
 def unserved_interpreter() -> str:
     """Return why this interpreter is not served; empty where it is."""
-    if sys.implementation.name != "cpython":
-        return "only CPython is served"
-    # Whether its lock is switched on or not.
-    return "the free-threaded build is not served yet" if "t" in sys.abiflags else ""
+    return "" if sys.implementation.name == "cpython" else "only CPython is served"
 
 
 def nothing_gained(kind: str) -> str:

@@ -105,13 +105,14 @@ func WouldRun(command []string, env []string) string {
 // oldest is the minor version of Python 3 that is served first. Others start once if their name tells.
 const oldest = 10
 
-// isPython says whether a program of this name is python, python3 or python3.N, and may be one that is served.
+// isPython says whether a program of this name is python, python3, python3.N or the free-threaded python3.Nt, and may be one that is
+// served.
 func isPython(name string) bool {
 	version, ok := strings.CutPrefix(name, "python")
 	if !ok || version == "" || version == "3" {
 		return ok
 	}
-	minor, ok := strings.CutPrefix(version, "3.")
+	minor, ok := strings.CutPrefix(strings.TrimSuffix(version, "t"), "3.")
 	if !ok || strings.Trim(minor, "0123456789") != "" {
 		return false
 	}

@@ -43,6 +43,8 @@ func TestHowCommandsStart(t *testing.T) {
 			[]string{"MPIIMPORT=1", "MPIIMPORT_CACHE=auto", "PYTHONPATH=/.mpiimport/lib/mpiimport/pythonpath"}},
 		"by its path": {"/usr/bin/python3.11 -m mod", []string{"MPIIMPORT=force", "OMPI_COMM_WORLD_RANK=1"}, "/usr/bin/python3.11 " + early + "-m mod",
 			[]string{"MPIIMPORT=force", "OMPI_COMM_WORLD_RANK=1", "_MPIIMPORT_PID=42", "_MPIIMPORT_START=early"}},
+		"free-threaded": {"python3.14t app.py", []string{"MPIIMPORT=1", "PMI_RANK=0"}, "python3.14t " + early + "app.py",
+			[]string{"MPIIMPORT=1", "PMI_RANK=0", "_MPIIMPORT_PID=42", "_MPIIMPORT_START=early"}},
 		"without site": {"python3 -S app.py", []string{"MPIIMPORT=1", "PALS_RANKID=0"}, "python3 -S " + early + "app.py",
 			[]string{"MPIIMPORT=1", "PALS_RANKID=0", "_MPIIMPORT_PID=42", "_MPIIMPORT_START=early-nosite"}},
 		"python -i": {"python -i app.py", []string{"MPIIMPORT=1", "PMI_RANK=0"}, "python -i app.py",
