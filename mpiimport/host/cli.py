@@ -25,7 +25,6 @@ OWN = {
     "plugin": "put the plugin into Apptainer or SingularityCE, or check it there",
     "oci": "have podman, docker, CRI-O or containerd know mpiimport",
     "doctor": "say what a job here would use, what is wrong, and whether serving it helps",
-    "bench": "time the broadcast between nodes",
     "report": "show what a job did, from what --report FILE wrote",
     "session": "keep a program's modules on this node, for many jobs",
     "workflow": "jobs for workflow managers, and how fast their tasks were done",

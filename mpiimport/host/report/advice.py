@@ -93,7 +93,7 @@ _SLOW = {
     ),
     BROADCAST: (
         "the payload takes long to reach the nodes",
-        "`mpiimport bench bcast` times sending alone: what is longer here is root that reads libraries",
+        "osu_bcast of the OSU Micro-Benchmarks times sending alone: what is longer here is root that reads libraries",
     ),
 }
 
