@@ -59,7 +59,7 @@ def test_it_takes_the_place_of_an_mpi_that_is_not_there(shmem_job: Job, openshme
 def test_without_the_library_the_job_is_plain_and_says_so(job: Job, mpich: Mpi) -> None:
     served = job.run(mpich, 2, job.script("print('here')"), **SHMEM)
     (line,) = served.ours()
-    assert (served.status, served.lines()) == (0, ["here"] * 2)
+    assert (served.status, served.lines()) == (0, ["here"] * 2), served.stderr
     assert "liboshmem.so.40" in line and "MPIIMPORT_TRANSPORT=mpi" in line
 
 
