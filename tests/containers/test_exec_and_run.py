@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import Mpi, Outcome, clean_environment, run
-from tests.containers.cells import Cell, Site
+from tests.conftest import write_profile
+from tests.containers.cells import Site
 from tests.containers.entry_points.entrypoint import PLAIN, make_docker_images
 
 PROGRAM = """
@@ -37,17 +38,15 @@ class Person:
         self.directory = site.workspace(identity)
         self.script = self.directory / "app.py"
         self.script.write_text(PROGRAM)
-        cell = Cell("person", "sif", identity, "hybrid", mpi.name)
         self.environment = site.environment(
-            cell, mpi, MPIIMPORT="force", XDG_CONFIG_HOME=str(self.directory / "config")
+            identity, mpi, MPIIMPORT="force", XDG_CONFIG_HOME=str(self.directory / "config")
         )
-        self.command = str(site.prefix / "bin" / "mpiimport")
+        self.command = site.tool
 
     def profile(self, extends: str) -> Path:
         path = self.directory / "config" / "mpiimport" / "profiles" / "mine.yaml"
-        path.parent.mkdir(parents=True)
+        write_profile(path, f"extends: {extends}\n{ENVIRONMENT}\n")
         path.parent.chmod(0o777)
-        path.write_text(f"schema_version: 1\nname: mine\ndescription: A test.\nextends: {extends}\n{ENVIRONMENT}\n")
         return path
 
     def runs(self, *words: str | Path, **environment: str) -> Outcome:
@@ -63,8 +62,7 @@ def test_each_rank_may_call_exec(site: Site, mpi: Mpi, identity: str, tree: str)
     outcome = person.runs(
         *mpi.command(2), person.command, "exec", "--profile", "mine", image, "/usr/bin/python3", person.script
     )
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.lines() == served("here"), outcome.stderr
+    assert (outcome.status, outcome.lines()) == (0, served("here")), outcome.stderr
 
 
 def test_exec_runs_an_image_of_docker_where_the_person_is(site: Site, mpi: Mpi, identity: str) -> None:
@@ -79,8 +77,7 @@ def test_exec_runs_an_image_of_docker_where_the_person_is(site: Site, mpi: Mpi, 
         PATH="/usr/bin:/bin:/usr/sbin:/sbin",
         DOCKER_HOST=site.docker.host,
     )
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.lines() == served("here"), outcome.stderr
+    assert (outcome.status, outcome.lines()) == (0, served("here")), outcome.stderr
 
 
 def test_exec_ends_as_the_command_ended(site: Site, mpich: Mpi) -> None:
@@ -100,8 +97,7 @@ def test_run_reads_the_profile_once_for_all_containers(site: Site, mpi: Mpi, ide
     forgetting = ["sh", "-c", f'rm {profile} && exec "$@"', "sh"]
     job: list[str | Path] = [*mpi.command(2), "apptainer", "exec", image, "/usr/bin/python3", person.script]
     outcome = person.runs(person.command, "run", "--profile", "mine", "--", *forgetting, *job)
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.lines() == served("here"), outcome.stderr
+    assert (outcome.status, outcome.lines()) == (0, served("here")), outcome.stderr
 
 
 def test_run_serves_pythons_of_the_host(prefix: Path, mpi: Mpi, tmp_path: Path) -> None:
@@ -116,8 +112,7 @@ def test_run_serves_pythons_of_the_host(prefix: Path, mpi: Mpi, tmp_path: Path) 
     )
     line = [str(prefix / "bin" / "mpiimport"), "run", *mpi.command(2), sys.executable, "app.py"]
     outcome = run(line, environment, 120, tmp_path)
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.lines() == served(None), outcome.stderr
+    assert (outcome.status, outcome.lines()) == (0, served(None)), outcome.stderr
     assert json.loads(report.read_text())["ranks"] == 2
 
 

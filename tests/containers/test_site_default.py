@@ -89,7 +89,7 @@ APPLIED = {"SITE": "default", "LIST": "/site", "MPIIMPORT_PROFILE": "default", "
 def test_apptainer(
     machine: Machine, entry_point: str, flags: list[str], changes: dict[str, str], expected: dict[str, str]
 ) -> None:
-    line = [machine.apptainer(entry_point), "exec", *flags, machine.image, "env"]
+    line = [machine.site.apptainer(entry_point), "exec", *flags, machine.image, "env"]
     assert seen(machine.run(*line, **changes)) == expected
 
 
