@@ -290,13 +290,6 @@ def test_processes_that_are_killed_leave_a_store_that_goes_on_serving(job: Job, 
     assert (stopped.status, list(store.path.iterdir())) == (0, []), stopped.stderr
 
 
-def flip(file: Path) -> None:
-    content = bytearray(file.read_bytes())
-    for position in range(0, len(content), 97):
-        content[position] ^= 0xFF
-    file.write_bytes(content)
-
-
 # Has more than its share of memory once what fills the store has begun.
 LARGE = """
 import numpy, os, sys, time
@@ -304,25 +297,19 @@ ballast = bytearray(int(sys.argv[1]))
 print("done", flush=True)
 time.sleep(20)
 """
-MEMORY = Path("/sys/fs/cgroup/memory")
 
 
-@pytest.mark.skipif(not os.access(MEMORY, os.W_OK), reason="no control group for memory, version 1, can be made")
-def test_where_memory_runs_out_the_filling_ends_and_not_the_task(job: Job, store: Store) -> None:
-    group = MEMORY / f"mpiimport-test-{os.getpid()}"
-    group.mkdir()
-    try:
-        limit = 100 << 20
-        (group / "memory.limit_in_bytes").write_text(str(limit))
-        into = ["sh", "-c", 'echo $$ > "$0"/tasks; exec "$@"', str(group)]
-        words = [*into, *job.python("early"), str(job.script(LARGE)), str(limit * 6 // 10)]
-        outcome = run(words, store.environment(), 60, job.directory)
-        assert (outcome.status, outcome.stdout, outcome.stderr) == (0, "done\n", "")
-        killed = dict(line.split() for line in (group / "memory.oom_control").read_text().splitlines())["oom_kill"]
-        assert int(killed) > 0 and not list(store.path.glob("*/programs/*"))
-    finally:
-        wait_for(lambda: not (group / "tasks").read_text())
-        group.rmdir()
+def test_where_memory_runs_out_the_filling_ends_and_not_the_task(
+    job: Job, store: Store, limited_to: Callable[[int], Path]
+) -> None:
+    limit = 100 << 20
+    group = limited_to(limit)
+    into = ["sh", "-c", 'echo $$ > "$0"/tasks; exec "$@"', str(group)]
+    words = [*into, *job.python("early"), str(job.script(LARGE)), str(limit * 6 // 10)]
+    outcome = run(words, store.environment(), 60, job.directory)
+    assert (outcome.status, outcome.stdout, outcome.stderr) == (0, "done\n", "")
+    killed = dict(line.split() for line in (group / "memory.oom_control").read_text().splitlines())["oom_kill"]
+    assert int(killed) > 0 and not store.programs()
 
 
 def test_a_filling_that_stands_still_holds_nobody_up(job: Job, store: Store) -> None:
@@ -458,18 +445,28 @@ def test_nothing_is_kept_of_a_tree_whose_files_do_not_tell_of_changes(job: Job, 
     assert refused.status == 1 and "lies on overlay" in refused.stderr, refused.stderr
 
 
-def test_a_damaged_store_is_given_up_without_a_word(job: Job, store: Store) -> None:
+def flip(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    for position in range(0, len(content), 97):
+        content[position] ^= 0xFF
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("damage", [flip, Path.unlink])
+@pytest.mark.parametrize("part", ["index", "code"])
+def test_a_damaged_store_is_given_up_without_a_word(
+    job: Job, store: Store, part: str, damage: Callable[[Path], None]
+) -> None:
     script = job.script(SHOW)
     assert store.kept(1, script).lines() == ["served no MPI"]
-    for part in ("index", "code"):
-        (damaged,) = store.path.glob("*/stores/*")
-        (damaged / part).unlink()
-        (filling,) = store.path.glob("*/filling/*")
-        os.utime(filling, (0, 0))
-        first = store.run(1, script)
-        assert (first.lines(), first.stderr) == (["plain no MPI"], "")
-        wait_for(store.programs)
-        assert store.run(1, script).lines() == ["served no MPI"]
+    (file,) = store.path.glob(f"*/stores/*/{part}")
+    damage(file)
+    (filling,) = store.path.glob("*/filling/*")
+    os.utime(filling, (0, 0))
+    first = store.run(1, script)
+    assert (first.lines(), first.stderr) == (["plain no MPI"], "")
+    wait_for(store.programs)
+    assert store.run(1, script).lines() == ["served no MPI"]
 
 
 def test_ranks_that_fill_a_store_together_fill_it_once(job: Job, store: Store) -> None:
