@@ -41,8 +41,8 @@ class Person:
     def program(self, name: str) -> str:
         return str(self.site.prefix / "bin" / name)
 
-    def run(self, *command: str, **changes: str) -> Outcome:
-        line = self.site.as_identity(self.identity, list(command))
+    def run(self, *command: str | Path, **changes: str) -> Outcome:
+        line = self.site.as_identity(self.identity, [str(word) for word in command])
         return run(line, self.environment | changes, 120, self.directory)
 
     def start(self, way: str, profiles: object, *words: str, options: Iterable[str] = (), **changes: str) -> Outcome:

@@ -206,19 +206,15 @@ def test_an_apptainer_in_a_container_starts_what_it_would(place: Place) -> None:
     assert 'not accelerated: there is no profile "site"' in outcome.ours()[0]
 
 
-def test_a_sandbox_on_a_disk_of_the_one_node_gains_nothing(place: Place) -> None:
-    """What lies below the container's overlay cannot be seen from inside: who starts a rank's says so."""
-    outcome = place.start(MPIIMPORT="1")
-    assert (outcome.status, outcome.lines()) == (0, ran(PLAIN)), outcome.stderr
-    (line,) = outcome.ours()
-    assert "one node reads its own" in line and "MPIIMPORT=force" in line
-
-
-@with_mpich
-@pytest.mark.parametrize("image", ["py", "py.sif"])
-def test_ranks_that_share_a_container_on_one_node_gain_nothing(place: Place, image: str) -> None:
-    """A launcher inside starts them; the node reads a directory from its disk, or an image file through one mount."""
-    outcome = place.start(image=place.site.images / image, contained=True, MPIIMPORT="1")
+@pytest.mark.parametrize(
+    ("place", "image", "contained"),
+    [("mpich", "py", False), ("openmpi", "py", False), ("mpich", "py", True), ("mpich", "py.sif", True)],
+    indirect=["place"],
+)
+def test_what_lies_on_a_disk_of_the_one_node_gains_nothing(place: Place, image: str, contained: bool) -> None:
+    """What lies below the container's overlay cannot be seen from inside: what starts a rank's container says so. A
+    launcher inside starts ranks that share one; the node reads a directory, or an image file through one mount."""
+    outcome = place.start(image=place.site.images / image, contained=contained, MPIIMPORT="1")
     assert (outcome.status, outcome.lines()) == (0, ran(PLAIN)), outcome.stderr
     (line,) = outcome.ours()
     assert "one node reads its own" in line and "MPIIMPORT=force" in line
