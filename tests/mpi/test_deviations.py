@@ -52,7 +52,7 @@ except ModuleNotFoundError:
     print("found after invalidate_caches")
 """
     script = job.script(text)
-    library = job.files({"part/__init__.py": ""})
+    library = job.files({"part/__init__.py": ""}, "site-packages")
     served = job.run(mpich, 2, script, PYTHONPATH=library)
     assert served.lines() == ["found after invalidate_caches"] * 2, served.stderr
 
@@ -75,7 +75,7 @@ if rank == 1:
     module = importlib.import_module(sys.argv[1])
     print(module.value, importlib.reload(module).value)
 """
-    library = job.files({"part/__init__.py": "", "part/one.py": "value = 'first'"})
+    library = job.files({"part/__init__.py": "", "part/one.py": "value = 'first'"}, "site-packages")
     py_compile.compile(f"{library}/part/one.py", doraise=True)
     served = job.run(mpich, 2, job.script(text), "part.one", PYTHONPATH=library)
     assert served.lines() == ["first changed"], served.stderr
