@@ -107,12 +107,13 @@ class Site:
 
     def environment(self, identity: str, mpi: Mpi, **changes: str) -> dict[str, str]:
         """All variables of somebody who starts containers with this MPI."""
-        library = {"mpich": "libmpi.so.12", "openmpi": "libmpi.so.40"}[mpi.name]
+        library = {"mpich": "libmpi.so.12", "openmpi": "libmpi.so.40"}.get(mpi.name)
         settings = {
             "HOME": pwd.getpwnam(self.user if identity == "user" else "root").pw_dir,
             "PATH": f"{self.runtime.parent}:/usr/bin:/bin:/usr/sbin:/sbin",
-            "MPI4PY_LIBMPI": f"/opt/{mpi.name}/lib/{library}",
         }
+        if library:
+            settings["MPI4PY_LIBMPI"] = f"/opt/{mpi.name}/lib/{library}"
         if identity == "root":
             # These machines' root lacks this capability, and Apptainer insists on what it thinks root has.
             settings["APPTAINER_DROP_CAPS"] = "CAP_SYS_RESOURCE"
