@@ -48,6 +48,11 @@ class Outcome:
         """The lines printed on stdout, in no particular order of ranks."""
         return sorted(self.stdout.splitlines())
 
+    def printed(self) -> list[str]:
+        """The lines of a launch that ended well, and of which mpiimport said nothing."""
+        assert (self.status, self.ours()) == (0, []), self.stderr
+        return self.lines()
+
     def ends_as(self, other: "Outcome") -> bool:
         """Whether both have one status. Hydra may lose a killed rank's proxy, and then has a status of its own."""
         lost = HYDRA_LOST in self.stderr or HYDRA_LOST in other.stderr

@@ -34,6 +34,10 @@ class Trace:
     def is_python(self) -> bool:
         return any(call.path.startswith(MARK) for call in self.calls)
 
+    def is_root(self) -> bool:
+        """Whether the process set the mark ``root``."""
+        return any(call.path == MARK + "root" for call in self.calls)
+
     def until_mark(self, name: str) -> list[Call]:
         end = next(i for i, call in enumerate(self.calls) if call.path == MARK + name)
         return self.calls[:end]
@@ -44,6 +48,12 @@ class Trace:
             if "/mpiimport-" in call.path and call.path.endswith("/code") and "O_RDONLY" in call.line:
                 return position
         return None
+
+    def while_served(self, tree: list[Path], mark: str = "imported") -> list[Call]:
+        """The calls on paths in ``tree`` between the activation, which there must be, and a mark."""
+        position = self.activated_at()
+        assert position is not None
+        return on_tree(self.until_mark(mark)[position:], tree)
 
 
 def trace(

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from lab import provisioning
 from lab.mpis import OpenShmem, intel_in, mpich_in, openmpi_in
 from lab.ranks import Mpi, Outcome, clean_environment, run
 from lab.slurm import Slurm
+from lab.syscalls import Trace, trace
 from mpiimport.runtime.file_systems import wait_for_rest
 from mpiimport.snapshot.image.library import IMAGE
 
@@ -68,6 +69,13 @@ def install_in(directory: Path) -> None:
     metadata = directory / "modules-1.dist-info" / "METADATA"
     metadata.parent.mkdir(parents=True, exist_ok=True)
     metadata.write_text("Metadata-Version: 2.1\nName: modules\nVersion: 1\n")
+
+
+def write_profile(path: Path, lines: str = "") -> Path:
+    """Write a site profile with the name of its file. Its own lines begin with the fourth."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"schema_version: 1\nname: {path.stem}\ndescription: a test\n{lines}")
+    return path
 
 
 def wait_for(condition: Callable[[], object], seconds: float = 30) -> None:
@@ -211,6 +219,20 @@ class Job:
     def command(self, mpi: Mpi, ranks: int, entry_point: str, *words: str | Path) -> list[str]:
         return [*mpi.command(ranks), *self.python(entry_point), *map(str, words)]
 
+    def files(self, texts: Mapping[str, str], place: str = "library") -> str:
+        """Write files, by their paths below a directory of the test; return that directory."""
+        for name, text in texts.items():
+            self.script(text, f"{place}/{name}")
+        return str(self.directory / place)
+
+    def variables(self, mpi: Mpi, entry_point: str, **changes: str) -> dict[str, str]:
+        """The environment of ranks. On PYTHONPATH the entry point's own place comes first."""
+        own = self.switches(entry_point)
+        path = changes.get("PYTHONPATH", "").split(":")
+        if own.get("PYTHONPATH") and path != [""] and own["PYTHONPATH"] not in path:
+            changes["PYTHONPATH"] = ":".join([own["PYTHONPATH"], *path])
+        return self.environment(mpi, **{**own, **changes})
+
     def switches(self, entry_point: str) -> dict[str, str]:
         if entry_point == "snapshot":
             own = {"MPIIMPORT_SNAPSHOTS": str(self.library()), "MPIIMPORT_PREPARE": "never"}
@@ -275,10 +297,58 @@ class Job:
         entry_point: str = "early",
         # Text, too: a dictionary of variables may hold any name, as type checkers see it.
         seconds: float | str = 60,
+        wrapper: Iterable[str] = (),
         **environment: str,
     ) -> Outcome:
-        variables = self.environment(mpi, **{**self.switches(entry_point), **environment})
-        return run(self.command(mpi, ranks, entry_point, *words), variables, float(seconds), self.directory)
+        """Run ranks; a ``wrapper`` is what the launcher starts in front of Python."""
+        line = [*mpi.command(ranks), *wrapper, *self.python(entry_point), *map(str, words)]
+        return run(line, self.variables(mpi, entry_point, **environment), float(seconds), self.directory)
+
+    def same(
+        self,
+        mpi: Mpi,
+        ranks: int,
+        *words: str | Path,
+        entry_points: Iterable[str] = ("early",),
+        status: int | str = 0,
+        seconds: float | str = 60,
+        **environment: str,
+    ) -> list[str]:
+        """Run plainly, which ends with this status, and by each entry point: the job ends and prints as plainly.
+
+        mpiimport says nothing. Return what the plain ranks print.
+        """
+        plain = self.run(mpi, ranks, *words, entry_point="plain", seconds=seconds, **environment)
+        assert plain.status == status, plain.stderr
+        for entry_point in entry_points:
+            served = self.run(mpi, ranks, *words, entry_point=entry_point, seconds=seconds, **environment)
+            found = served.status, served.lines(), served.ours()
+            assert found == (status, plain.lines(), []), f"{entry_point}: {served.stderr}"
+        return plain.lines()
+
+    def traced(
+        self,
+        mpi: Mpi,
+        ranks: int,
+        *words: str | Path,
+        entry_point: str = "early",
+        name: str = "",
+        wrapper: Iterable[str] = (),
+        **environment: str,
+    ) -> tuple[Outcome, list[Trace]]:
+        """Run ranks that end well under strace; return their traces. ``name``: of a directory for these alone."""
+        directory = self.directory / name
+        directory.mkdir(exist_ok=True)
+        command = [*mpi.command(ranks), *wrapper, *self.python(entry_point), *map(str, words)]
+        outcome, traces = trace(command, self.variables(mpi, entry_point, **environment), directory)
+        assert (outcome.status, len(traces)) == (0, ranks), outcome.stderr
+        return outcome, traces
+
+    def tool(self, *words: str | Path, seconds: float | str = 60, **environment: str) -> Outcome:
+        """Run the command ``mpiimport`` with exactly these variables."""
+        return run(
+            [str(self.prefix / "bin" / "mpiimport"), *map(str, words)], environment, float(seconds), self.directory
+        )
 
 
 @pytest.fixture

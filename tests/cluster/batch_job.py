@@ -1,10 +1,10 @@
-"""A batch job over the nodes of the cluster, whose programs start by ``python-mpi`` from what a session keeps."""
+"""A batch job over the nodes of the cluster, whose programs start from what a session keeps."""
 
 import os
-import sys
+from dataclasses import replace
 from pathlib import Path
 
-from lab.cluster import Cluster, ClusterMpi
+from lab.cluster import Cluster
 from lab.filesystem import FILE_SYSTEM_TYPE
 from lab.ranks import Mpi, Outcome, run
 from tests.conftest import Job
@@ -15,30 +15,31 @@ NODES, RANKS = 2, 4
 class BatchJob:
     def __init__(self, cluster: Cluster, job: Job, mpi: Mpi) -> None:
         self.job = job
-        self.mpi: ClusterMpi = cluster.mpi(mpi, NODES, job.directory)
-        self._environment = job.environment(
-            self.mpi,
-            # As a batch system names its jobs; of Slurm Open MPI would expect more.
-            JOB_ID=f"{os.getpid()}x{job.directory.name}",
-            MPIIMPORT_CACHE_ON=FILE_SYSTEM_TYPE,
-            PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        )
-        self._bin = job.prefix / "bin"
+        self.mpi = cluster.mpi(mpi, NODES, job.directory)
+        # As a batch system names its jobs; of Slurm Open MPI would expect more.
+        self.name = f"{os.getpid()}x{job.directory.name}"
+        own = {"JOB_ID": self.name, "MPIIMPORT_CACHE_ON": FILE_SYSTEM_TYPE}
+        self._variables = {**own, "MPIIMPORT_LIBRARIES": "auto"}
 
-    def begin(self, script: Path, ranks: int = NODES, **changes: str) -> Outcome:
-        """Keep a store on each node, by one rank there, or by several."""
-        command = [*self.mpi.command(ranks), str(self._bin / "python-mpi"), str(script)]
-        return self._run(command, **{"MPIIMPORT": "1", "MPIIMPORT_FILL": "1", **changes})
+    def start(self, script: Path, **changes: str) -> Outcome:
+        """Keep a store on each node."""
+        return self._run(self.mpi, NODES, script, **{"MPIIMPORT_FILL": "1", **changes})
 
-    def run(self, script: Path, *words: str, **changes: str) -> Outcome:
-        command = [*self.mpi.command(RANKS), str(self._bin / "python-mpi"), str(script), *words]
-        return self._run(command, **{"MPIIMPORT_CACHE": "session", **changes})
+    def run(self, script: Path, **changes: str) -> Outcome:
+        return self._run(self.mpi, RANKS, script, **{"MPIIMPORT_CACHE": "session", **changes})
+
+    def run_on_one_node(self, script: Path, **changes: str) -> Outcome:
+        alone = replace(self.mpi, nodes=self.mpi.nodes[:1])
+        return self._run(alone, 2, script, **{"MPIIMPORT_CACHE": "session", **changes})
 
     def run_plainly(self, script: Path) -> Outcome:
-        return self._run([*self.mpi.command(RANKS), sys.executable, str(script)])
+        return self._run(self.mpi, RANKS, script, entry_point="plain")
 
     def session(self, *words: str) -> Outcome:
-        return self._run([*self.mpi.command(NODES), str(self._bin / "mpiimport"), "session", *words])
+        """`mpiimport session ...` on each node."""
+        command = [*self.mpi.command(NODES), str(self.job.prefix / "bin" / "mpiimport"), "session", *words]
+        return run(command, self.job.environment(self.mpi, **self._variables), 60)
 
-    def _run(self, command: list[str], **changes: str) -> Outcome:
-        return run(command, {**self._environment, **changes}, 120, self.job.directory)
+    def _run(self, mpi: Mpi, ranks: int, script: Path, **changes: str) -> Outcome:
+        variables = {"MPIIMPORT": "1", **self._variables, **changes}
+        return self.job.run(mpi, ranks, script, **{"seconds": "120", **variables})

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from benchmarks.workloads.generators import pure_modules
 from lab.processes import running
 from lab.provisioning import CANNOT
 from lab.ranks import Mpi, clean_environment, run
-from tests.conftest import ROOT
+from tests.conftest import ROOT, wait_for
 
 # Seconds that a benchmark may take until its first task runs.
 PATIENCE = 240
@@ -103,10 +102,7 @@ def test_a_workflow_that_is_interrupted_leaves_nothing(lab: None, prefix: Path, 
     command = workflow_tasks(manager, 50, prefix, directory)
     environment = clean_environment(TMPDIR=str(directory / "tmp"))
     with subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True) as benchmark:
-        end = time.monotonic() + PATIENCE
-        while not list(directory.glob("tmp/*/batch-*/own/1")) and benchmark.poll() is None:
-            assert time.monotonic() < end
-            time.sleep(0.1)
+        wait_for(lambda: list(directory.glob("tmp/*/batch-*/own/1")) or benchmark.poll() is not None, PATIENCE)
         benchmark.terminate()
         if benchmark.wait(60) == CANNOT:
             pytest.skip(f"this machine cannot run {manager}")

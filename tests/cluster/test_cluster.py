@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -80,8 +79,10 @@ def test_nodes_reach_each_other_by_name(cluster: Cluster) -> None:
 def test_each_node_is_a_node_to_mpi(cluster: Cluster, job: Job, mpi: Mpi) -> None:
     spread = cluster.mpi(mpi, directory=job.directory)
     outcome = job.run(spread, 8, job.script(PROGRAM), entry_point="plain")
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.lines() == [f"{rank} node{rank // 2} {rank % 2} 2 1 {job.directory}" for rank in range(8)]
+    assert (outcome.status, outcome.lines()) == (
+        0,
+        [f"{rank} node{rank // 2} {rank % 2} 2 1 {job.directory}" for rank in range(8)],
+    ), outcome.stderr
 
 
 def test_ranks_that_cannot_be_spread_evenly_are_refused(cluster: Cluster, mpich: Mpi) -> None:
@@ -135,10 +136,7 @@ def test_a_cluster_ends_with_the_process_that_made_it(lab: None) -> None:
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert done.returncode == -signal.SIGKILL
     shutil.rmtree(done.stdout.strip())
-    latest = time.monotonic() + 20
-    while running(mark) and time.monotonic() < latest:
-        time.sleep(0.01)
-    assert not running(mark)
+    wait_for(lambda: not running(mark), 20)
 
 
 def running(mark: str) -> bool:

@@ -74,8 +74,7 @@ def test_a_leader_that_cannot_write_makes_all_plain(
     cluster: Cluster, job: Job, mpis: dict[str, Mpi], prefix: Path, rank: int, name: str
 ) -> None:
     outcome = run_with_fault(cluster, job, mpis[name], prefix, "write", rank, "exception")
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.lines() == PLAIN
+    assert (outcome.status, outcome.lines()) == (0, PLAIN), outcome.stderr
     (line,) = outcome.ours()
     assert "running as plain Python" in line and f"rank {rank}" in line and "injected" in line
     assert stores(cluster) == {"node0": [], "node1": []}
@@ -102,8 +101,10 @@ def test_a_rank_that_is_killed_ends_the_job_and_the_next_one_sweeps(
     assert "done" not in outcome.stdout
     spread = cluster.mpi(mpis[name], NODES, job.directory)
     after = job.run(spread, RANKS, job.script(PROGRAM), seconds=2 * DEADLINE)
-    assert after.status == 0, after.stderr
-    assert after.lines() == [f"done {rank} {RANKS} StoreSourceLoader /dev/shm" for rank in range(RANKS)]
+    assert (after.status, after.lines()) == (
+        0,
+        [f"done {rank} {RANKS} StoreSourceLoader /dev/shm" for rank in range(RANKS)],
+    ), after.stderr
     assert stores(cluster) == {"node0": [], "node1": []}
 
 
@@ -145,8 +146,7 @@ def test_a_node_without_room_makes_all_plain(
         # Open MPI's older launcher is to take no room for what it tells its ranks.
         changes = {"MPIIMPORT_STORE": "/tmp", "PMIX_MCA_gds": "hash"}
         outcome = job.run(spread, RANKS, job.script(PROGRAM), seconds=2 * DEADLINE, **changes)
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.lines() == PLAIN
+    assert (outcome.status, outcome.lines()) == (0, PLAIN), outcome.stderr
     (line,) = outcome.ours()
     assert "/tmp: " in line and "that are free there" in line and "MPIIMPORT_STORE" in line
     assert stores(cluster) == before

@@ -13,8 +13,10 @@ import pytest
 
 from lab.filesystem import NO_CACHING, Caching, Counts, Operation, SharedFileSystem, shows_client
 from lab.syscalls import MARK, Call, trace
+from tests.conftest import ROOT, wait_for
 
 CONTENT = b"x" * 10_000
+Mounted = Callable[..., tuple[SharedFileSystem, Path, Path]]
 
 
 @pytest.fixture
@@ -29,7 +31,7 @@ def directory(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def mounted(lab: None, directory: Path, tmp_path: Path) -> Iterator[Callable[..., tuple[SharedFileSystem, Path, Path]]]:
+def mounted(lab: None, directory: Path, tmp_path: Path) -> Iterator[Mounted]:
     """Makes a file system with two clients, and gives it with the two directories."""
     made: list[SharedFileSystem] = []
 
@@ -66,7 +68,7 @@ COUNTS = Counts(
 )
 
 
-def test_a_known_program_is_counted_exactly(mounted: Callable[..., tuple[SharedFileSystem, Path, Path]]) -> None:
+def test_a_known_program_is_counted_exactly(mounted: Mounted) -> None:
     shared, one, _ = mounted()
     look(one)
     load = shared.load()
@@ -75,7 +77,7 @@ def test_a_known_program_is_counted_exactly(mounted: Callable[..., tuple[SharedF
     assert COUNTS.metadata == 13
 
 
-def test_a_client_asks_once_for_what_it_may_cache(mounted: Callable[..., tuple[SharedFileSystem, Path, Path]]) -> None:
+def test_a_client_asks_once_for_what_it_may_cache(mounted: Mounted) -> None:
     shared, one, two = mounted()
     look(one)
     shared.reset()
@@ -86,7 +88,7 @@ def test_a_client_asks_once_for_what_it_may_cache(mounted: Callable[..., tuple[S
     assert shared.load().clients["two"] == COUNTS
 
 
-def test_empty_caches_after_a_remount(mounted: Callable[..., tuple[SharedFileSystem, Path, Path]]) -> None:
+def test_empty_caches_after_a_remount(mounted: Mounted) -> None:
     shared, one, _ = mounted()
     look(one)
     shared.remount()
@@ -104,16 +106,14 @@ def test_empty_caches_after_a_remount(mounted: Callable[..., tuple[SharedFileSys
         (Caching(), 1),
     ],
 )
-def test_absences_are_asked_for_again_where_they_are_not_cached(
-    mounted: Callable[..., tuple[SharedFileSystem, Path, Path]], caching: Caching, again: int
-) -> None:
+def test_absences_are_asked_for_again_where_they_are_not_cached(mounted: Mounted, caching: Caching, again: int) -> None:
     shared, one, _ = mounted(caching=caching)
     for _ in range(2):
         assert not (one / "missing").exists()
     assert shared.load().total.absent == again
 
 
-def test_the_server_is_busy_for_each_operation(mounted: Callable[..., tuple[SharedFileSystem, Path, Path]]) -> None:
+def test_the_server_is_busy_for_each_operation(mounted: Mounted) -> None:
     shared, one, two = mounted(service_time=0.001, bandwidth=1_000_000)
     look(one)
     look(two)
@@ -126,7 +126,7 @@ def test_the_server_is_busy_for_each_operation(mounted: Callable[..., tuple[Shar
     assert shared.load().metadata_busy == pytest.approx(0.01)
 
 
-def test_all_clients_wait_in_one_queue(mounted: Callable[..., tuple[SharedFileSystem, Path, Path]]) -> None:
+def test_all_clients_wait_in_one_queue(mounted: Mounted) -> None:
     shared, one, two = mounted(service_time=0.005)
 
     def ask(place: Path) -> None:
@@ -146,9 +146,7 @@ def test_all_clients_wait_in_one_queue(mounted: Callable[..., tuple[SharedFileSy
     assert load.metadata_busy == pytest.approx(load.total.metadata * 0.005)
 
 
-def test_counts_agree_with_the_calls_that_strace_sees(
-    mounted: Callable[..., tuple[SharedFileSystem, Path, Path]], tmp_path: Path
-) -> None:
+def test_counts_agree_with_the_calls_that_strace_sees(mounted: Mounted, tmp_path: Path) -> None:
     shared, one, _ = mounted()
     program = "import os, sys; sys.path.insert(0, sys.argv[1]); import package, package.c"
     program = f"{program}; os.path.exists('{MARK}end')"
@@ -176,9 +174,7 @@ def missing(call: Call, place: Path) -> str:
     return next(str(part) for part in reversed(above) if part.is_relative_to(place) and not part.exists())
 
 
-def test_each_operation_is_recorded(
-    mounted: Callable[..., tuple[SharedFileSystem, Path, Path]], tmp_path: Path
-) -> None:
+def test_each_operation_is_recorded(mounted: Mounted, tmp_path: Path) -> None:
     shared, one, _ = mounted(record=tmp_path / "record")
     one.stat()
     shared.reset()
@@ -188,7 +184,7 @@ def test_each_operation_is_recorded(
     assert shared.operations() == [*expected, Operation("one", 0, "close", str(one / "package/c"))]
 
 
-def test_it_cannot_be_written_to(mounted: Callable[..., tuple[SharedFileSystem, Path, Path]]) -> None:
+def test_it_cannot_be_written_to(mounted: Mounted) -> None:
     _, one, _ = mounted()
     with pytest.raises(OSError, match="Read-only"):
         (one / "new").touch()
@@ -217,9 +213,5 @@ def test_clients_end_with_the_process_that_started_them(lab: None, directory: Pa
         "import os, pathlib, sys; from lab.filesystem import SharedFileSystem; shared = SharedFileSystem();"
         "shared.mount('one', *map(pathlib.Path, sys.argv[1:])); os.kill(os.getpid(), 9)"
     )
-    root = Path(__file__).resolve().parent.parent.parent
-    subprocess.run([sys.executable, "-c", program, str(directory), str(place)], cwd=root)
-    deadline = time.monotonic() + 20
-    while shows_client(place) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not shows_client(place)
+    subprocess.run([sys.executable, "-c", program, str(directory), str(place)], cwd=ROOT)
+    wait_for(lambda: not shows_client(place), 20)

@@ -58,7 +58,7 @@ def nodes_of(mpi: Mpi, job: Job) -> Iterator[tuple[Cluster, SharedFileSystem]]:
 
 @contextmanager
 def session_of(batch: BatchJob, script: Path) -> Iterator[None]:
-    begun = batch.begin(script)
+    begun = batch.start(script)
     assert begun.status == 0, begun
     try:
         yield
@@ -114,8 +114,7 @@ def test_c_code_has_the_same_mpi_by_whichever_path(
         batch = BatchJob(cluster, job, mpi)
         with session_of(batch, script):
             outcome = batch.run(script)
-    assert outcome.status == 0, outcome
-    assert outcome.lines() == ["[1, 1] 1"] * RANKS
+    assert (outcome.status, outcome.lines()) == (0, ["[1, 1] 1"] * RANKS), outcome.stderr
 
 
 @pytest.mark.full

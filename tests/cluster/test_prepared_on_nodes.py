@@ -236,7 +236,7 @@ def test_an_answer_is_for_one_launch(installation: Lab) -> None:
     other = f"{began},{int(name, 16) ^ 1:016x},{digits}"
     for told in (earlier, other, "", "nonsense,,/", digits):
         outcome = start("env", _MPIIMPORT_VALIDATED=told)
-        assert (outcome.status, outcome.lines()) == (0, ["new False"] * RANKS), (told, outcome.stderr)
+        assert (outcome.status, outcome.lines()) == (0, ["new False"] * RANKS), outcome.stderr
     # Every node would have it wrong, if it were as soon after the look as a job's start.
     now = f"{int(time.time()):016x},{name},{digits}"
     assert start("env", _MPIIMPORT_VALIDATED=f"{other}/{now}").lines() == ["old False"] * RANKS

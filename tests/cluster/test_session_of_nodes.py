@@ -2,19 +2,16 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from lab.cluster import Cluster
-from lab.filesystem import FILE_SYSTEM_TYPE, SharedFileSystem
+from lab.filesystem import SharedFileSystem
 from lab.ranks import Mpi, Outcome, run
 from tests.conftest import Job, settle
 
-NODES, RANKS = 2, 4
-# As a batch system names its jobs; of Slurm Open MPI would expect more.
-BATCH_JOB = "JOB_ID"
+from .batch_job import NODES, RANKS, BatchJob
+
 SHOW = """
 import os, numpy
 with open("/proc/self/maps") as maps:
@@ -27,50 +24,20 @@ print(os.uname().nodename,
 SERVED, PLAIN = "served copy no MPI", "plain original no MPI"
 
 
-class Session:
-    """Starts jobs in one batch job over the nodes."""
-
-    def __init__(self, cluster: Cluster, job: Job, mpi: Mpi, name: str) -> None:
-        self.job = job
-        self.mpi = cluster.mpi(mpi, NODES, job.directory)
-        self.variables = {BATCH_JOB: name, "MPIIMPORT_CACHE_ON": FILE_SYSTEM_TYPE}
-
-    def start(self, script: Path, entry_point: str = "early", **variables: str) -> Outcome:
-        return self.job.run(
-            self.mpi, NODES, script, entry_point=entry_point, seconds=120, MPIIMPORT_FILL="1", **self._all(variables)
-        )
-
-    def run(self, script: Path, entry_point: str = "early", **variables: str) -> Outcome:
-        words = {"MPIIMPORT_CACHE": "session", **self._all(variables)}
-        return self.job.run(self.mpi, RANKS, script, entry_point=entry_point, seconds=120, **words)
-
-    def run_on_one_node(self, script: Path, **variables: str) -> Outcome:
-        words = {"MPIIMPORT_CACHE": "session", **self._all(variables)}
-        return self.job.run(replace(self.mpi, nodes=self.mpi.nodes[:1]), 2, script, seconds=120, **words)
-
-    def _all(self, variables: dict[str, str]) -> dict[str, str]:
-        return {"MPIIMPORT": "1", **self.variables, **variables}
-
-    def command(self, *words: str) -> Outcome:
-        """`mpiimport session ...` on each node."""
-        tool = [*self.mpi.command(NODES), str(self.job.prefix / "bin" / "mpiimport"), "session", *words]
-        return run(tool, self.job.environment(self.mpi, **self.variables), 60)
-
-
 @pytest.fixture
 def session_of(
     cluster: Cluster, job: Job, mpis: dict[str, Mpi], request: pytest.FixtureRequest
-) -> Callable[[str], Session]:
-    def of(name: str) -> Session:
-        session = Session(cluster, job, mpis[name], f"{os.getpid()}x{job.directory.name}")
-        request.addfinalizer(lambda: session.command("stop"))
-        return session
+) -> Callable[[str], BatchJob]:
+    def of(name: str) -> BatchJob:
+        batch = BatchJob(cluster, job, mpis[name])
+        request.addfinalizer(lambda: batch.session("stop"))
+        return batch
 
     return of
 
 
 @pytest.fixture
-def session(session_of: Callable[[str], Session]) -> Session:
+def session(session_of: Callable[[str], BatchJob]) -> BatchJob:
     return session_of("mpich")
 
 
@@ -94,11 +61,11 @@ def on_all_nodes(found: str) -> list[str]:
     ],
 )
 def test_jobs_on_all_nodes_attach_to_what_was_read_once(
-    session_of: Callable[[str], Session], name: str, entry_point: str
+    session_of: Callable[[str], BatchJob], name: str, entry_point: str
 ) -> None:
     session = session_of(name)
     script = session.job.script(SHOW)
-    started = session.start(script, entry_point)
+    started = session.start(script, entry_point=entry_point)
     assert (started.status, started.stdout) == (0, ""), started.stderr
     (said,) = started.ours()
     assert f"cached on {NODES} nodes" in said
@@ -106,14 +73,14 @@ def test_jobs_on_all_nodes_attach_to_what_was_read_once(
         outcome = session.run(script, entry_point=entry_point)
         assert shown(outcome) == on_all_nodes(SERVED)
         assert outcome.ours() == []
-    assert session.command("stop").status == 0
+    assert session.session("stop").status == 0
     stopped = session.run(script, entry_point=entry_point)
     assert shown(stopped) == on_all_nodes(PLAIN)
     (said,) = stopped.ours()
     assert "mpiimport session start" in said
 
 
-def test_a_rank_asks_the_tree_for_nothing(session: Session, cluster: Cluster, shared: SharedFileSystem) -> None:
+def test_a_rank_asks_the_tree_for_nothing(session: BatchJob, cluster: Cluster, shared: SharedFileSystem) -> None:
     script = session.job.script(
         "import os, sys\nos.path.exists(f'{sys.prefix}/mark{os.getpid()}')\nimport numpy, scipy.interpolate"
     )
@@ -131,7 +98,7 @@ def test_a_rank_asks_the_tree_for_nothing(session: Session, cluster: Cluster, sh
     assert len(asked) == RANKS
 
 
-def test_what_changes_meanwhile_is_for_the_next_session(session: Session) -> None:
+def test_what_changes_meanwhile_is_for_the_next_session(session: BatchJob) -> None:
     module = session.job.directory / "site-packages" / "changing.py"
     module.parent.mkdir()
     script = session.job.script("import changing\nprint(changing.value)")
@@ -145,12 +112,14 @@ def test_what_changes_meanwhile_is_for_the_next_session(session: Session) -> Non
         module.write_text("value = 'not yet'\n")
         assert shown(session.run(script, **path)) == [value] * RANKS
     # The one before has gone. Each node has its own line, with its own ages.
-    found = [line for line in session.command("status").lines() if script.name in line]
+    found = [line for line in session.session("status").lines() if script.name in line]
     assert len(found) == NODES and all("0 now" in line for line in found), found
 
 
 @pytest.mark.parametrize("variables", [{"LD_LIBRARY_PATH": "/nowhere"}, {"MPIIMPORT_CACHE": "auto"}])
-def test_libraries_are_left_to_the_linker_where_it_may_find_others(session: Session, variables: dict[str, str]) -> None:
+def test_libraries_are_left_to_the_linker_where_it_may_find_others(
+    session: BatchJob, variables: dict[str, str]
+) -> None:
     script = session.job.script(SHOW)
     assert session.start(script).status == 0
     # On one node, for `auto` serves no more.
@@ -158,7 +127,7 @@ def test_libraries_are_left_to_the_linker_where_it_may_find_others(session: Sess
     assert shown(outcome) == ["node0 served original no MPI"] * 2
 
 
-def test_a_damaged_copy_is_not_mapped(session: Session, cluster: Cluster) -> None:
+def test_a_damaged_copy_is_not_mapped(session: BatchJob, cluster: Cluster) -> None:
     script = session.job.script(SHOW)
     assert session.start(script).status == 0
     damage = "for file in $(find /dev/shm/mpiimport-cache* -name '_multiarray_umath*'); do echo x >> $file; done"
@@ -169,7 +138,7 @@ def test_a_damaged_copy_is_not_mapped(session: Session, cluster: Cluster) -> Non
 
 
 def test_a_session_that_cannot_be_kept_says_why_once_and_leaves_nothing(
-    session: Session, cluster: Cluster, shared: SharedFileSystem
+    session: BatchJob, cluster: Cluster, shared: SharedFileSystem
 ) -> None:
     script = session.job.script("import numpy\nprint('ran')")
     failures = {
@@ -187,9 +156,9 @@ def test_a_session_that_cannot_be_kept_says_why_once_and_leaves_nothing(
     assert listed.stdout == ""
 
 
-def test_where_one_node_cannot_keep_its_store_none_does(session: Session, cluster: Cluster) -> None:
+def test_where_one_node_cannot_keep_its_store_none_does(session: BatchJob, cluster: Cluster) -> None:
     script = session.job.script("import json")
-    place = f"/dev/shm/mpiimport-cache.{os.geteuid()}.{session.variables[BATCH_JOB]}"
+    place = f"/dev/shm/mpiimport-cache.{os.geteuid()}.{session.name}"
     # A file where the link to the program's store is to lie.
     blocked = f"mkdir -m 700 {place} {place}/stores && touch {place}/programs"
     assert run(cluster.on(session.mpi.nodes[1], ["sh", "-c", blocked]), dict(os.environ), 60).status == 0
@@ -203,7 +172,7 @@ def test_where_one_node_cannot_keep_its_store_none_does(session: Session, cluste
         run(cluster.on(node, ["rm", "-rf", place]), dict(os.environ), 60)
 
 
-def test_stores_that_nobody_uses_make_room(session: Session) -> None:
+def test_stores_that_nobody_uses_make_room(session: BatchJob) -> None:
     script = session.job.script(SHOW)
     first = session.start(script, MPIIMPORT_STORE_SIZE="80MiB")
     second = session.start(script, MPIIMPORT_STORE_SIZE="80MiB")
@@ -211,7 +180,7 @@ def test_stores_that_nobody_uses_make_room(session: Session) -> None:
     assert shown(session.run(script)) == on_all_nodes(SERVED)
 
 
-def test_a_program_that_does_not_run_is_not_kept(session: Session) -> None:
+def test_a_program_that_does_not_run_is_not_kept(session: BatchJob) -> None:
     outcome = session.start(session.job.script("1 +"))
     assert outcome.status == 1
     (said,) = outcome.ours()

@@ -1,15 +1,17 @@
 """The cells of the container matrix: entry point, kind of tree, identity, where mpiexec runs, and which MPI."""
 
+import os
 import pwd
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from lab.ranks import Mpi, clean_environment
+from lab.ranks import Mpi, Outcome, run
 from tests.conftest import provision
 from tests.containers.dockerd import Dockerd
 
@@ -69,6 +71,12 @@ class Site:
             shutil.chown(path, self.user)
         return path
 
+    def script(self, identity: str, text: str, name: str = "app.py") -> Path:
+        """A program in a workspace of its own."""
+        path = self.workspace(identity) / name
+        path.write_text(text)
+        return path
+
     def image(self, tree: str) -> tuple[list[str], Path]:
         """Binds and image of a kind of tree."""
         if tree == "host":
@@ -97,22 +105,45 @@ class Site:
     def as_identity(self, identity: str, command: list[str]) -> list[str]:
         return ["runuser", "-u", self.user, "--", *command] if identity == "user" else command
 
-    def environment(self, cell: Cell, mpi: Mpi, **changes: str) -> dict[str, str]:
-        library = {"mpich": "libmpi.so.12", "openmpi": "libmpi.so.40"}[cell.mpi]
-        home = subprocess.run(
-            ["getent", "passwd", self.user if cell.identity == "user" else "root"], stdout=subprocess.PIPE, text=True
-        ).stdout.split(":")[5]
+    def environment(self, identity: str, mpi: Mpi, **changes: str) -> dict[str, str]:
+        """All variables of somebody who starts containers with this MPI."""
+        library = {"mpich": "libmpi.so.12", "openmpi": "libmpi.so.40"}.get(mpi.name)
         settings = {
-            "HOME": home,
+            "HOME": pwd.getpwnam(self.user if identity == "user" else "root").pw_dir,
             "PATH": f"{self.runtime.parent}:/usr/bin:/bin:/usr/sbin:/sbin",
-            "MPI4PY_LIBMPI": f"/opt/{cell.mpi}/lib/{library}",
         }
-        if cell.identity == "root":
+        if library:
+            settings["MPI4PY_LIBMPI"] = f"/opt/{mpi.name}/lib/{library}"
+        if identity == "root":
             # These machines' root lacks this capability, and Apptainer insists on what it thinks root has.
             settings["APPTAINER_DROP_CAPS"] = "CAP_SYS_RESOURCE"
-        kept = clean_environment(**mpi.environment)
-        return (
-            {name: value for name, value in kept.items() if name in mpi.environment or name in ("LANG", "TERM")}
-            | settings
-            | changes
-        )
+        kept = {name: os.environ[name] for name in ("LANG", "TERM") if name in os.environ}
+        return {**kept, **mpi.environment, **settings, **changes}
+
+    def apptainer(self, way: str = "shim") -> str:
+        """The Apptainer that knows ``--mpiimport``: by the shim, or by the plugin."""
+        return str(provision("plugin.sh", str(self.prefix)) if way == "plugin" else self.prefix / "shim" / "apptainer")
+
+    @property
+    def tool(self) -> str:
+        return str(self.prefix / "bin" / "mpiimport")
+
+    def run(
+        self,
+        line: Iterable[object],
+        mpi: Mpi,
+        identity: str = "root",
+        *,
+        # Text, too: a dictionary of variables may hold any name, as type checkers see it.
+        seconds: float | str = 120,
+        directory: Path | str = "/",
+        **changes: str,
+    ) -> Outcome:
+        """Run what somebody types."""
+        command = self.as_identity(identity, [str(word) for word in line])
+        return run(command, self.environment(identity, mpi, **changes), float(seconds), Path(directory))
+
+    def plan(self, *words: str, umask: int = 0o022) -> "subprocess.CompletedProcess[str]":
+        """What the administrator types: ``mpiimport-plan``, without any variable."""
+        command = [str(self.prefix / "bin" / "mpiimport-plan"), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env={}, umask=umask)

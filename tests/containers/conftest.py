@@ -47,10 +47,9 @@ def node(site: Site, mpis: dict[str, Mpi]) -> Iterator[Node]:
 @pytest.fixture(scope="module")
 def _keeps(site: Site) -> Iterator[None]:
     """The administrator lets containers keep stores."""
-    release = [str(site.prefix / "bin" / "mpiimport-plan"), "release"]
-    subprocess.run([*release, "--cache", "default"], check=True, env={})
+    site.plan("release", "--cache", "default").check_returncode()
     yield
-    subprocess.run([*release, "default"], check=True, env={})
+    site.plan("release", "default").check_returncode()
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.processes import running
-from lab.ranks import Mpi, Outcome, run
+from lab.ranks import Mpi, Outcome
+from tests.conftest import wait_for
 from tests.containers.cells import Cell, Site
 
 RANKS = 4
@@ -75,17 +76,14 @@ class Node:
         self, *command: str | Path, options: tuple[str, ...] = (), per_node: bool = True, image: str = ""
     ) -> list[str]:
         """One rank's command line."""
-        shim = str(self.site.prefix / "shim" / "apptainer")
         where = image or str(self.site.image(self.cell.tree)[1])
-        return [shim, "exec", self.profile(per_node), *options, where, *map(str, command)]
+        return [self.site.apptainer(), "exec", self.profile(per_node), *options, where, *map(str, command)]
 
     def run(self, *command: str, ranks: int = RANKS, **environment: str) -> Outcome:
         return self.launch([*self.mpi.command(ranks), *command], **environment)
 
     def launch(self, line: list[str], **environment: str) -> Outcome:
-        return run(
-            self.site.as_identity(self.cell.identity, line), self.environment(**environment), 120, self.workspace
-        )
+        return self.site.run(line, self.mpi, self.cell.identity, directory=self.workspace, **environment)
 
     @contextmanager
     def waiting_ranks(self) -> Iterator[None]:
@@ -99,10 +97,7 @@ class Node:
             start_new_session=True,
         )
         try:
-            end = time.monotonic() + 60
-            while len(list(self.workspace.glob("ready*"))) < 2:
-                assert time.monotonic() < end and job.poll() is None, "the ranks did not start"
-                time.sleep(0.05)
+            wait_for(lambda: len(list(self.workspace.glob("ready*"))) == 2, 60)
             yield
         finally:
             self.kill(keeper=False)
@@ -117,7 +112,7 @@ class Node:
                     os.kill(pid, signal.SIGKILL)
 
     def environment(self, **changes: str) -> dict[str, str]:
-        return self.site.environment(self.cell, self.mpi, **changes)
+        return self.site.environment(self.cell.identity, self.mpi, **changes)
 
     def left(self) -> list[str]:
         """What jobs with a container per node have left: places in memory, keepers, instances."""

@@ -1,13 +1,15 @@
 """A person who starts containers under profiles, in any of the ways that there are, and sees their variables."""
 
 import os
+import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
 
 from lab.ranks import Mpi, Outcome, run
-from tests.containers.cells import Cell, Site
-from tests.containers.entry_points import plugin, podman
+from tests.conftest import write_profile
+from tests.containers.cells import Site
+from tests.containers.entry_points import podman
 from tests.containers.entry_points.entrypoint import PLAIN, SERVED, make_docker_images
 from tests.containers.entry_points.oci_hook import hooks
 
@@ -29,24 +31,18 @@ class Person:
         self.directory = site.workspace(identity)
         self.profiles = self.directory / "config" / "mpiimport" / "profiles"
         self.profiles.mkdir(parents=True)
-        cell = Cell("person", "sandbox", identity, "hybrid", "mpich")
-        self.environment = site.environment(cell, mpi, XDG_CONFIG_HOME=str(self.directory / "config"))
+        self.environment = site.environment(identity, mpi, XDG_CONFIG_HOME=str(self.directory / "config"))
         self.image = str(site.images / "py")
 
     def profile(self, name: str, text: str) -> Path:
         """Write a profile, which they can name."""
-        path = self.profiles / f"{name}.yaml"
-        path.write_text(HEAD.format(name) + text)
-        return path
+        return write_profile(self.profiles / f"{name}.yaml", text)
 
     def program(self, name: str) -> str:
         return str(self.site.prefix / "bin" / name)
 
-    def apptainer(self, way: str) -> str:
-        return str(plugin.runtime(self.site.prefix) if way == "plugin" else self.site.prefix / "shim" / "apptainer")
-
-    def run(self, *command: str, **changes: str) -> Outcome:
-        line = self.site.as_identity(self.identity, list(command))
+    def run(self, *command: str | Path, **changes: str) -> Outcome:
+        line = self.site.as_identity(self.identity, [str(word) for word in command])
         return run(line, self.environment | changes, 120, self.directory)
 
     def start(self, way: str, profiles: object, *words: str, options: Iterable[str] = (), **changes: str) -> Outcome:
@@ -65,7 +61,7 @@ class Person:
             "exec": [self.program("mpiimport"), "exec", *named, *options, self.image],
             "docker": [self.program("mpiimport"), "exec", *named, "--network=none", *options, PLAIN],
             "entry": ["docker", "run", "--rm", "--network=none", *options, SERVED],
-        }.get(way) or [self.apptainer(way), "exec", flag, *options, self.image]
+        }.get(way) or [self.site.apptainer(way), "exec", flag, *options, self.image]
         return self.run(*line, *words, **changes)
 
 
@@ -75,24 +71,21 @@ class Hook:
     def __init__(self, site: Site, mpi: Mpi, *names: str) -> None:
         self.site = site
         self.profiles = {name: site.prefix / "profiles" / f"{name}.yaml" for name in names}
-        self._environment = podman.environment(site, Cell("oci_hook", "oci", "root", "contained", "mpich"), mpi)
+        self._environment = podman.environment(site, "root", mpi)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._plan("withdraw", *self.profiles)
+        self.site.plan("withdraw", *self.profiles)
         for path in self.profiles.values():
             path.unlink(missing_ok=True)
 
     def write(self, name: str, text: str) -> None:
-        self.profiles[name].write_text(HEAD.format(name) + text)
+        write_profile(self.profiles[name], text)
 
-    def release(self, names: str) -> Outcome:
-        return self._plan("release", names)
-
-    def _plan(self, *words: str) -> Outcome:
-        return run([str(self.site.prefix / "bin" / "mpiimport-plan"), *words], {}, 60, Path("/"))
+    def release(self, names: str) -> "subprocess.CompletedProcess[str]":
+        return self.site.plan("release", names)
 
     def run(self, *words: str, options: Iterable[str] = ()) -> Outcome:
         """Run ``words`` in a container under all of the profiles."""

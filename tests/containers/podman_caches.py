@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lab.ranks import Mpi, Outcome, run
-from tests.containers.cells import Cell, Site
+from tests.containers.cells import Site
 from tests.containers.entry_points import podman
 from tests.containers.entry_points.oci_hook import hooks
 
@@ -39,8 +39,7 @@ class Containers:
         return Path(f"/dev/shm/mpiimport-cache.{uid}.{self.job}")
 
     def script(self, module: str) -> str:
-        path = self.site.workspace(self.identity) / "task.py"
-        path.write_text(SHOW.format(module=module))
+        path = self.site.script(self.identity, SHOW.format(module=module), "task.py")
         return str(path)
 
     def run(self, *command: str, image: str = podman.IMAGE, options: tuple[str, ...] = (), **variables: str) -> Outcome:
@@ -58,12 +57,11 @@ class Containers:
         return self.mpiimport("session", "start", "--", *line)
 
     def mpiimport(self, *words: str, **variables: str) -> Outcome:
-        return self.host(str(self.site.prefix / "bin" / "mpiimport"), *words, **variables)
+        return self.host(self.site.tool, *words, **variables)
 
     def host(self, *line: str, **variables: str) -> Outcome:
-        cell = Cell("oci_hook", "oci", self.identity, "contained", "mpich")
-        environment = podman.environment(self.site, cell, self.mpi)
-        environment = {**environment, "SLURM_JOB_ID": self.job, **variables}
+        environment = podman.environment(self.site, self.identity, self.mpi)
+        environment |= {"SLURM_JOB_ID": self.job, **variables}
         command = self.site.as_identity(self.identity, list(line))
         return run(command, {name: value for name, value in environment.items() if value}, SECONDS, Path("/"))
 

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.ranks import Mpi, Outcome, run
+from lab.ranks import Mpi, Outcome
 from tests.conftest import settle
-from tests.containers.cells import Cell, Site
+from tests.containers.cells import Site
 
 SECONDS = 120
 # What UCX and MPICH try otherwise, containers of a user refuse.
@@ -41,18 +41,16 @@ class Prepared:
 
     def line(self, *program: str, flag: str = "--mpiimport", options: tuple[str, ...] = ()) -> list[str]:
         words = program or ("python3", str(self.script), "a")
-        return [str(self.site.prefix / "shim" / "apptainer"), "exec", flag, *options, str(self.image), *words]
+        return [self.site.apptainer(), "exec", flag, *options, str(self.image), *words]
 
     def run(self, line: list[str], **variables: str) -> Outcome:
-        cell = Cell("shim", "sandbox", self.identity, "hybrid", "mpich")
         more = {"MPIIMPORT_SNAPSHOTS": str(self.library), "MPIIMPORT_PREPARE": "never"}
-        environment = self.site.environment(cell, self.mpi, **{**APART, **more, **variables})
-        return run(self.site.as_identity(self.identity, line), environment, SECONDS, self.script.parent)
+        variables = {**APART, **more, **variables}
+        return self.site.run(line, self.mpi, self.identity, directory=self.script.parent, **variables)
 
     def prepare(self, line: list[str], **variables: str) -> Outcome:
         settle(self.script)
-        command = [str(self.site.prefix / "bin" / "mpiimport"), "prepare", "--"]
-        return self.run([*command, *line], **variables)
+        return self.run([self.site.tool, "prepare", "--", *line], **variables)
 
     def prepare_rank(self, line: list[str], **variables: str) -> Outcome:
         return self.prepare([*self.mpi.command(1), *line], **variables)
@@ -70,6 +68,5 @@ class Prepared:
 
 @contextmanager
 def prepared_of(site: Site, mpi: Mpi, identity: str, image: Path, text: str = TEXT) -> Iterator[Prepared]:
-    script = site.workspace(identity) / "task.py"
-    script.write_text(text)
+    script = site.script(identity, text, "task.py")
     yield Prepared(site, mpi, identity, image, script)

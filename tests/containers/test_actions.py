@@ -1,13 +1,12 @@
 """What the image's own scripts start is served, too: run, test and instances, through the shim and the plugin."""
 
-import time
 from pathlib import Path
 
 import pytest
 
-from lab.ranks import Mpi, run
-from tests.containers.cells import Cell, Site
-from tests.containers.entry_points import plugin
+from lab.ranks import Mpi
+from tests.conftest import wait_for
+from tests.containers.cells import Site
 
 PROGRAM = """
 import numpy
@@ -19,8 +18,8 @@ SECONDS = 120
 
 
 @pytest.fixture(params=["shim", "plugin"])
-def runtime(site: Site, request: pytest.FixtureRequest) -> Path:
-    return site.prefix / "shim" / "apptainer" if request.param == "shim" else plugin.runtime(site.prefix)
+def runtime(site: Site, request: pytest.FixtureRequest) -> str:
+    return site.apptainer(request.param)
 
 
 @pytest.fixture
@@ -40,30 +39,23 @@ def script(workspace: Path, name: str, line: str) -> list[str]:
 
 @pytest.mark.parametrize(("action", "name"), [("run", "runscript"), ("test", "test")])
 def test_what_a_script_becomes_is_served(
-    site: Site, mpich: Mpi, runtime: Path, workspace: Path, action: str, name: str
+    site: Site, mpich: Mpi, runtime: str, workspace: Path, action: str, name: str
 ) -> None:
     bind = script(workspace, name, f"exec /usr/bin/python3 {workspace}/app.py")
-    start = [str(runtime), action, *bind, str(site.images / "py")]
-    environment = site.environment(
-        Cell("shim", "sandbox", "root", "hybrid", "mpich"), mpich, MPIIMPORT="force", APPTAINER_MPIIMPORT="mpich"
-    )
-    outcome = run([*mpich.command(2), *start], environment, SECONDS, workspace)
-    assert (outcome.status, outcome.lines()) == (0, SERVED), outcome.stderr
-    assert outcome.ours() == []
+    line = [*mpich.command(2), runtime, action, *bind, site.images / "py"]
+    outcome = site.run(line, mpich, directory=workspace, MPIIMPORT="force", APPTAINER_MPIIMPORT="mpich")
+    assert outcome.printed() == SERVED
 
 
-def test_a_job_in_an_instance_is_served(site: Site, mpich: Mpi, runtime: Path, workspace: Path) -> None:
+def test_a_job_in_an_instance_is_served(site: Site, mpich: Mpi, runtime: str, workspace: Path) -> None:
     output = workspace / "output"
     job = f"/opt/mpich/bin/mpiexec -n 2 /usr/bin/python3 {workspace}/app.py"
     bind = script(workspace, "startscript", f"{job} >{output}.part 2>&1; mv {output}.part {output}")
-    environment = site.environment(Cell("shim", "sandbox", "root", "contained", "mpich"), mpich, MPIIMPORT="force")
-    start = [str(runtime), "instance", "start", "--mpiimport=mpich", *bind, str(site.images / "py"), workspace.name]
+    start = [runtime, "instance", "start", "--mpiimport=mpich", *bind, site.images / "py", workspace.name]
     try:
-        outcome = run(start, environment, SECONDS, workspace)
+        outcome = site.run(start, mpich, directory=workspace, MPIIMPORT="force")
         assert outcome.status == 0, outcome.stderr
-        end = time.monotonic() + SECONDS
-        while not output.exists() and time.monotonic() < end:
-            time.sleep(0.2)
+        wait_for(output.exists, SECONDS)
         assert sorted(output.read_text().splitlines()) == SERVED
     finally:
-        run([str(runtime), "instance", "stop", workspace.name], environment, SECONDS, workspace)
+        site.run([runtime, "instance", "stop", workspace.name], mpich)

@@ -8,15 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from lab.ranks import Mpi, Outcome, run
-from tests.conftest import ROOT
-from tests.containers.cells import Cell, Site
-from tests.containers.entry_points import plugin
+from lab.ranks import Mpi, Outcome
+from tests.conftest import ROOT, write_profile
+from tests.containers.cells import Site
 
 # What each entry point ends with where it refuses.
 STATUS = {"shim": 2, "plugin": 2, "exec": 2, "run": 2, "hook": 1, "device": 2, "export": 1, "entrypoint": 2}
 EXPORT = "profile export --cdi --output"
-HEAD = "schema_version: 1\nname: {}\ndescription: a test\n"
 # What the file of a profile says, and the reason for which it is refused.
 PROFILES = {
     "unknown": (None, 'there is no profile "unknown"'),
@@ -43,10 +41,9 @@ class Machine:
         self.hooks = self.directory / "prefix"
         self.written = self.directory / "device.json"
         for place in (self.directory / "config" / "mpiimport" / "profiles", self.hooks / "profiles"):
-            place.mkdir(parents=True)
             for name, (text, _) in PROFILES.items():
                 if text is not None:
-                    (place / f"{name}.yaml").write_text(HEAD.format(name) + text)
+                    write_profile(place / f"{name}.yaml", text)
         shutil.copy2(self.site.prefix / "profiles" / "mpich.yaml", self.hooks / "profiles")
         released = "".join(f"  {name}: {{}}\n" for name in (*PROFILES, "mpich"))
         (self.hooks / "etc").mkdir()
@@ -68,13 +65,13 @@ class Machine:
         }
         config.write_text(json.dumps(document))
         lines: dict[str, list[str | Path]] = {
-            "shim": [self.site.prefix / "shim" / "apptainer", *container],
-            "plugin": [plugin.runtime(self.site.prefix) if entry_point == "plugin" else "", *container],
-            "exec": [binaries / "mpiimport", "exec", *asked, image or self.site.images / "py", *says],
-            "run": [binaries / "mpiimport", "run", *asked, "--", *says],
+            "shim": [self.site.apptainer(), *container],
+            "plugin": [self.site.apptainer("plugin") if entry_point == "plugin" else "", *container],
+            "exec": [self.site.tool, "exec", *asked, image or self.site.images / "py", *says],
+            "run": [self.site.tool, "run", *asked, "--", *says],
             "hook": ["sh", "-c", 'exec "$0" precreate <"$1"', self.hooks / "bin" / "mpiimport-hook", config],
             "device": [binaries / "mpiimport-plan", "cdi", *asked, "--output", self.written],
-            "export": [binaries / "mpiimport", *EXPORT.split(), self.written, profile or "default"],
+            "export": [self.site.tool, *EXPORT.split(), self.written, profile or "default"],
             "entrypoint": [binaries / "mpiimport-entry", *says],
         }
         return lines[entry_point]
@@ -85,10 +82,8 @@ class Machine:
         return self.run(self.line(entry_point, profile), "root", MPIIMPORT="1", **environment)
 
     def run(self, line: list[str | Path], identity: str, **environment: str) -> Outcome:
-        cell = Cell("any", "sandbox", identity, "hybrid", "mpich")
         settings = {"XDG_CONFIG_HOME": str(self.directory / "config"), **environment}
-        words = self.site.as_identity(identity, [str(word) for word in line])
-        return run(words, self.site.environment(cell, self.mpi, **settings), 60, Path("/"))
+        return self.site.run(line, self.mpi, identity, **settings)
 
 
 @pytest.fixture

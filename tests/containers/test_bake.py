@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.ranks import Mpi, run
-from tests.containers.cells import Cell, Site
+from lab.ranks import Mpi
+from tests.containers.cells import Site
 
 PROGRAM = "import importlib; importlib.import_module('xml.dom' + '.minidom'); from mpi4py import MPI"
 SECONDS = 900
@@ -27,24 +27,18 @@ def copied(site: Site, kind: str, workspace: Path) -> Path:
     ("kind", "identity"), [("sandbox", "root"), pytest.param("sif", "user", marks=pytest.mark.full)]
 )
 def test_the_first_job_of_a_baked_image_misses_nothing(site: Site, mpich: Mpi, kind: str, identity: str) -> None:
-    cell = Cell("shim", kind, identity, "hybrid", "mpich")
     workspace = site.workspace(identity)
-    script = workspace / "app.py"
+    script, report = workspace / "app.py", workspace / "report.json"
     script.write_text(PROGRAM)
-    environment = site.environment(cell, mpich, XDG_CACHE_HOME=str(workspace / "cache"))
     image = copied(site, kind, workspace)
-    command = [str(site.prefix / "bin" / "mpiimport"), "bake", str(image), "--", "python3", str(script)]
-    baked = run(site.as_identity(identity, command), environment, SECONDS, workspace)
+    cache = {"XDG_CACHE_HOME": str(workspace / "cache")}
+    command = [site.tool, "bake", image, "--", "python3", script]
+    baked = site.run(command, mpich, identity, seconds=SECONDS, directory=workspace, **cache)
     assert baked.status == 0, baked.stderr
     assert "baked /usr" in baked.stdout, baked.stdout
-    report = workspace / "report.json"
-    shim = [str(site.prefix / "shim" / "apptainer"), "exec", "--mpiimport=mpich", str(image), "python3", str(script)]
-    served = run(
-        site.as_identity(identity, [*mpich.command(2), *shim]),
-        {**environment, "MPIIMPORT": "force", "MPIIMPORT_REPORT": str(report)},
-        120,
-        workspace,
-    )
+    ranks = [*mpich.command(2), site.apptainer(), "exec", "--mpiimport=mpich", image, "python3", script]
+    variables = {"MPIIMPORT": "force", "MPIIMPORT_REPORT": str(report), **cache}
+    served = site.run(ranks, mpich, identity, directory=workspace, **variables)
     assert served.status == 0, served.stderr
     found = json.loads(report.read_text())
     assert found["missed"] == []
@@ -52,19 +46,9 @@ def test_the_first_job_of_a_baked_image_misses_nothing(site: Site, mpich: Mpi, k
 
 
 def test_an_image_stays_as_it_was_when_the_program_fails(site: Site, mpich: Mpi) -> None:
-    cell = Cell("shim", "sif", "root", "hybrid", "mpich")
     image = site.images / "py.sif"
     before = image.stat()
-    command = [
-        str(site.prefix / "bin" / "mpiimport"),
-        "bake",
-        str(image),
-        "--",
-        "python3",
-        "-c",
-        "import no_such_module",
-    ]
-    baked = run(command, site.environment(cell, mpich), 120)
+    baked = site.run([site.tool, "bake", image, "--", "python3", "-c", "import no_such_module"], mpich)
     assert baked.status == 1
     assert "no_such_module" in baked.stderr and "ended with status 1" in baked.stderr
     assert image.stat().st_mtime_ns == before.st_mtime_ns
@@ -75,10 +59,10 @@ def test_a_program_is_shown_as_it_speaks_under_any_name_of_the_runtime(
     site: Site, mpich: Mpi, tmp_path: Path, changes: dict[str, str]
 ) -> None:
     (tmp_path / "apptainer").symlink_to(site.runtime)
-    environment = site.environment(Cell("shim", "sandbox", "root", "hybrid", "mpich"), mpich, **changes)
+    environment = site.environment("root", mpich, **changes)
     program = r"printf 'caf\351'; echo to the other >&2; exit 3"
     baked = subprocess.run(
-        [site.prefix / "bin" / "mpiimport", "bake", site.images / "py", "--", "sh", "-c", program],
+        [site.tool, "bake", site.images / "py", "--", "sh", "-c", program],
         env={**environment, "PATH": f"{site.prefix / 'shim'}:{tmp_path}:/usr/bin:/bin"},
         capture_output=True,
         timeout=SECONDS,

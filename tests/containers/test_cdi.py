@@ -9,7 +9,7 @@ import pytest
 import referencing.jsonschema
 
 from lab.ranks import Mpi, run
-from tests.conftest import provision
+from tests.conftest import provision, write_profile
 from tests.containers.cells import Cell, Site
 from tests.containers.entry_points import ENTRY_POINTS
 
@@ -61,9 +61,8 @@ def test_a_specification_is_replaced_whole(prefix: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize(("runtime", "identity"), [("runc", "root"), ("crun", "user")])
 def test_a_device_serves_under_both_runtimes(site: Site, mpich: Mpi, runtime: str, identity: str) -> None:
     cell, entry_point = Cell("cdi", "oci", identity, "contained", "mpich"), ENTRY_POINTS["cdi"]
-    workspace = site.workspace(identity)
-    script = workspace / "app.py"
-    script.write_text(SERVED)
+    script = site.script(identity, SERVED)
+    workspace = script.parent
     first, *rest = entry_point.command(site, cell, mpich, 2, script, [])
     command = site.as_identity(identity, [first, "--runtime", runtime, *rest])
     outcome = run(command, entry_point.environment(site, cell, mpich), directory=workspace)
@@ -84,9 +83,8 @@ def _validator(directory: Path) -> jsonschema.Draft7Validator:
 
 def test_a_file_with_an_odd_name_costs_no_other_profile_its_device(prefix: Path, tmp_path: Path) -> None:
     profiles = tmp_path / "mpiimport" / "profiles"
-    profiles.mkdir(parents=True)
     for name in ("-x", "x-", "x--y"):
-        (profiles / f"{name}.yaml").write_text(f"schema_version: 1\nname: {name}\ndescription: a test\n")
+        write_profile(profiles / f"{name}.yaml")
     output = tmp_path / "cdi" / "devices.json"
     command: list[str | Path] = [prefix / "bin" / "mpiimport-plan", "cdi", "--all", "--output", output]
     settings = {"XDG_CONFIG_HOME": str(tmp_path)}

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from lab.ranks import Mpi, Outcome, run
+from lab.ranks import Mpi, Outcome
 from tests.conftest import provision
-from tests.containers.cells import Cell, Site
+from tests.containers.cells import Site
 from tests.containers.entry_points.entrypoint import COPIED
 
 PROGRAM = """
@@ -46,15 +46,13 @@ def image(site: Site) -> Path:
 @pytest.fixture
 def start(site: Site, mpi: Mpi) -> Start:
     """Runs a command line in which PYTHON stands for the program, as the ordinary user."""
-    cell = Cell("entrypoint", "sandbox", "user", "hybrid", mpi.name)
-    workspace = site.workspace("user")
-    script = workspace / "app.py"
-    script.write_text(PROGRAM)
+    script = site.script("user", PROGRAM)
+    workspace = script.parent
 
     def start(*words: str | Path, **changes: str) -> Outcome:
         line = [word for part in words for word in (["python3", str(script)] if part == "PYTHON" else [str(part)])]
-        environment = site.environment(cell, mpi, **{"USER": site.user, "MPIIMPORT": "force", **changes})
-        return run(site.as_identity("user", line), environment, 120, workspace)
+        variables = {"USER": site.user, "MPIIMPORT": "force", **changes}
+        return site.run(line, mpi, "user", directory=workspace, **variables)
 
     return start
 
@@ -65,29 +63,28 @@ def test_an_images_entry_serves_ranks_that_are_started_inside(image: Path, start
     assert (outcome.status, outcome.lines()) == (0, SERVED), outcome.stderr
 
 
-@pytest.mark.parametrize(("mode", "expected"), [("force", SERVED), ("0", PLAIN)], ids=["on", "off"])
-def test_an_images_entry_serves_ranks_each_in_its_container(
-    site: Site, image: Path, start: Start, mpi: Mpi, mode: str, expected: list[str]
-) -> None:
-    launch = [site.prefix / "bin" / "mpiimport", "run", "--profile", mpi.name, "--", *mpi.command(2)]
-    outcome = start(*launch, "ch-run", image, "--", ENTRY, "PYTHON", MPIIMPORT=mode)
+# What stands between ch-run and the program, in which image, the switch, and what comes of it.
+EACH_IN_ITS_CONTAINER = {
+    "an image's entry": (["IMAGE", "--", ENTRY], "force", SERVED),
+    "an image's entry, switched off": (["IMAGE", "--", ENTRY], "0", PLAIN),
+    "a prefix bound anywhere, by its entry": (
+        ["--bind=PREFIX:/mnt", "PY", "--", "/mnt/bin/mpiimport-entry"],
+        "force",
+        SERVED,
+    ),
+    "a prefix bound at its own path": (["--bind=PREFIX", "IMAGE", "--"], "force", SERVED),
+}
+
+
+@pytest.mark.parametrize("case", EACH_IN_ITS_CONTAINER)
+def test_ranks_each_in_its_container_are_served(site: Site, image: Path, start: Start, mpi: Mpi, case: str) -> None:
+    words, mode, expected = EACH_IN_ITS_CONTAINER[case]
+    places = {"IMAGE": str(image), "PY": str(site.images / "py")}
+    between = [places.get(word, word.replace("PREFIX", str(site.prefix))) for word in words]
+    launch = [site.tool, "run", "--profile", mpi.name, "--", *mpi.command(2)]
+    outcome = start(*launch, "ch-run", *between, "PYTHON", MPIIMPORT=mode)
     assert (outcome.status, program_lines(outcome)) == (0, expected), outcome.stderr
-    assert mode == "0" or COMPLAINT not in outcome.stdout
-
-
-def test_a_prefix_that_is_bound_anywhere_serves_by_its_entry(site: Site, start: Start, image: Path, mpi: Mpi) -> None:
-    launch = [site.prefix / "bin" / "mpiimport", "run", "--profile", mpi.name, "--", *mpi.command(2)]
-    bound = ["ch-run", "--bind", f"{site.prefix}:/mnt", site.images / "py", "--", "/mnt/bin/mpiimport-entry"]
-    outcome = start(*launch, *bound, "PYTHON")
-    assert (outcome.status, outcome.lines()) == (0, SERVED), outcome.stderr
-
-
-def test_a_prefix_that_is_bound_at_its_own_path_serves_by_itself(
-    site: Site, image: Path, start: Start, mpi: Mpi
-) -> None:
-    launch = [site.prefix / "bin" / "mpiimport", "run", "--profile", mpi.name, "--", *mpi.command(2)]
-    outcome = start(*launch, "ch-run", "--bind", site.prefix, image, "--", "PYTHON")
-    assert (outcome.status, program_lines(outcome)) == (0, SERVED), outcome.stderr
+    assert mode == "0" or "own path" in case or COMPLAINT not in outcome.stdout
 
 
 def test_ranks_that_join_one_container_are_served(image: Path, start: Start, mpi: Mpi) -> None:

@@ -1,14 +1,12 @@
 """A program has the name and the arguments that the runtime alone would give it, however it is started."""
 
-import time
 from dataclasses import dataclass, field
 
 import pytest
 
 from lab.ranks import Mpi, run
-from tests.conftest import but_everyday
-from tests.containers.cells import Cell, Site
-from tests.containers.entry_points import plugin
+from tests.conftest import but_everyday, wait_for, write_profile
+from tests.containers.cells import Site
 
 TOOL = '#!/bin/sh\necho "name: $0"\nfor word; do echo "word: $word"; done\n'
 PYTHON = "#!/usr/bin/python3\nimport sys\nprint(sys.argv, sys.orig_argv, sys.executable)\n"
@@ -142,7 +140,7 @@ class Person:
         self._plain: dict[str, tuple[int | None, list[str]]] = {}
         self._here = site.workspace("root")
         self._output = self._here / "output"
-        self._environment = site.environment(Cell("shim", "sandbox", "root", "hybrid", "mpich"), mpi)
+        self._environment = site.environment("root", mpi)
         self._make_tools()
 
     def _make_tools(self) -> None:
@@ -175,22 +173,16 @@ class Person:
 
     def by(self, way: str, name: str) -> tuple[int | None, list[str]]:
         form = FORMS[name]
-        command = str(self._site.prefix / "bin" / "mpiimport")
-        shim = str(self._site.prefix / "shim" / "apptainer")
-        flag = [f"--mpiimport={self._profile(form.profile)}" if form.profile else "--mpiimport"]
+        named = ["--profile", self._profile(form.profile)] if form.profile else []
         if way == "mpiimport exec":
-            words = [command, "exec", *(["--profile", self._profile(form.profile)] if form.profile else [])]
-            return self._started(words, [], form, action=[])
+            return self._started([self._site.tool, "exec", *named], [], form, action=[])
         if way == "mpiimport run":
-            words = [command, "run", *(["--profile", self._profile(form.profile)] if form.profile else []), "--"]
-            return self._started([shim], [], form, front=words)
-        program = shim if way == "shim" else str(plugin.runtime(self._site.prefix))
-        return self._started([program], flag, form)
+            return self._started([self._site.apptainer()], [], form, front=[self._site.tool, "run", *named, "--"])
+        flag = f"--mpiimport={named[1]}" if named else "--mpiimport"
+        return self._started([self._site.apptainer(way)], [flag], form)
 
     def _profile(self, text: str) -> str:
-        path = self._here / "profile.yaml"
-        path.write_text(f"schema_version: 1\nname: profile\ndescription: A test.\nextends: mpich\n{text}\n")
-        return str(path)
+        return str(write_profile(self._here / "profile.yaml", f"extends: mpich\n{text}\n"))
 
     def _started(
         self,
@@ -221,9 +213,7 @@ class Person:
 
     def _from_instance(self, environment: dict[str, str]) -> list[str]:
         try:
-            end = time.monotonic() + SECONDS
-            while not self._output.exists() and time.monotonic() < end:
-                time.sleep(0.05)
+            wait_for(self._output.exists, SECONDS)
             return self._output.read_text().splitlines()
         finally:
             run([str(self._site.runtime), "instance", "stop", self._here.name], environment, SECONDS)

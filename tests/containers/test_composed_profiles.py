@@ -39,7 +39,7 @@ def seen(outcome: Outcome) -> dict[str, str]:
 @pytest.mark.parametrize("way", ["flag", "variable", "files"])
 def test_apptainer(person: Person, entry_point: str, way: str) -> None:
     if way == "variable":
-        line = [person.apptainer(entry_point), "exec", "--mpiimport", person.image, *SHOW]
+        line = [person.site.apptainer(entry_point), "exec", "--mpiimport", person.image, *SHOW]
         outcome = person.run(*line, MPIIMPORT_PROFILE="one,two")
     else:
         files = ",".join(f"{person.profiles}/{name}.yaml" for name in ("one", "two"))
@@ -74,10 +74,10 @@ def test_the_hook_serves_several_if_each_is_released(site: Site, mpich: Mpi) -> 
     with Hook(site, mpich, "hook-one", "hook-two") as hook:
         for name, variable in zip(hook.profiles, "AB", strict=True):
             hook.write(name, f"environment: {{set: {{{variable}: '1'}}}}\n")
-        assert hook.release("hook-one,hook-two").status == 2
-        assert hook.release("hook-one").status == 0
+        assert hook.release("hook-one,hook-two").returncode == 2
+        assert hook.release("hook-one").returncode == 0
         assert variables(hook.run("env"), TOGETHER) == {}
-        assert hook.release("hook-two").status == 0
+        assert hook.release("hook-two").returncode == 0
         assert variables(hook.run("env"), TOGETHER) == {"A": "1", "B": "1", "MPIIMPORT_PROFILE": "hook-one,hook-two"}
 
 

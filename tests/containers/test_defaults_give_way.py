@@ -66,7 +66,7 @@ def test_apptainer(person: Person, entry_point: str, options: list[str], callers
     for name, text in IMAGES.items():
         (images / name).write_text(text)
     options = [word.replace("IMAGES:", f"{images}:") for word in options]
-    plain = person.run(person.apptainer(entry_point), "exec", *options, person.image, "env", **callers)
+    plain = person.run(person.site.apptainer(entry_point), "exec", *options, person.image, "env", **callers)
     served = person.start(entry_point, "defaults", "env", options=options, **callers)
     assert seen(served) == DEFAULTS | seen(plain)
 
@@ -99,7 +99,7 @@ def test_the_entry_of_an_image(root: Person) -> None:
 def test_the_hook(site: Site, mpich: Mpi) -> None:
     with Hook(site, mpich, "defaults") as hook:
         hook.write("defaults", PROFILE)
-        assert hook.release("defaults").status == 0
+        assert hook.release("defaults").returncode == 0
         outcome = hook.run("env", options=["--env", "OMP_NUM_THREADS=4"])
         # podman says what the terminal is.
         assert seen(outcome) == DEFAULTS | {"OMP_NUM_THREADS": "4", "TERM": "xterm"}

@@ -2,15 +2,14 @@
 
 import os
 import stat
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from lab.ranks import Mpi, Outcome, run
-from tests.containers.cells import IDENTITIES, Cell, Site
-from tests.containers.entry_points import cdi, plugin, podman
+from lab.ranks import Mpi
+from tests.containers.cells import IDENTITIES, Site
+from tests.containers.entry_points import cdi, podman
 from tests.containers.entry_points.oci_hook import hooks
 
 # One of those that `cray-mpich` names.
@@ -24,17 +23,10 @@ USE = ["sh", "-c", f"test -c {DEVICE} && exec 3<>{DEVICE} && echo used"]
 def _device(site: Site) -> Iterator[None]:
     os.mknod(DEVICE, 0o666 | stat.S_IFCHR, NUMBERS)
     DEVICE.chmod(0o666)
-    plan = str(site.prefix / "bin" / "mpiimport-plan")
-    subprocess.run([plan, "release", "--writable", "cray-mpich"], check=True, env={})
+    site.plan("release", "--writable", "cray-mpich").check_returncode()
     yield
-    subprocess.run([plan, "withdraw", "cray-mpich"], check=True, env={})
+    site.plan("withdraw", "cray-mpich").check_returncode()
     DEVICE.unlink()
-
-
-def _start(site: Site, mpi: Mpi, identity: str, words: list[str | Path], **environment: str) -> Outcome:
-    cell = Cell("any", "sandbox", identity, "contained", "mpich")
-    line = site.as_identity(identity, [str(word) for word in words])
-    return run(line, site.environment(cell, mpi, **environment), 60, Path("/"))
 
 
 @pytest.mark.parametrize("options", [[], ["--contain"], ["--containall"], ["APPTAINER_CONTAIN=1"]], ids=str)
@@ -43,11 +35,10 @@ def _start(site: Site, mpi: Mpi, identity: str, words: list[str | Path], **envir
 def test_apptainer_shows_the_devices_of_a_profile(
     site: Site, mpich: Mpi, identity: str, entry_point: str, options: list[str]
 ) -> None:
-    runtime = plugin.runtime(site.prefix) if entry_point == "plugin" else site.prefix / "shim" / "apptainer"
     variables = dict(option.split("=") for option in options if "=" in option)
     words = [option for option in options if "=" not in option]
-    line: list[str | Path] = [runtime, "exec", "--mpiimport=cray-mpich", *words, site.images / "py", *USE]
-    assert _start(site, mpich, identity, line, **variables).lines() == ["used"]
+    line = [site.apptainer(entry_point), "exec", "--mpiimport=cray-mpich", *words, site.images / "py", *USE]
+    assert site.run(line, mpich, identity, **variables).lines() == ["used"]
 
 
 @pytest.mark.parametrize("runtime", ["runc", "crun"])
@@ -62,24 +53,22 @@ def test_podman_gives_the_devices_of_a_profile(
         "device": ["--device", "mpiimport.org/profile=cray-mpich"],
     }[entry_point]
     line = ["podman", "--runtime", runtime, "--hooks-dir", str(hooks(site.prefix)), "run", *podman.RUN_OPTIONS]
-    settings = podman.environment(site, Cell("any", "oci", identity, "contained", "mpich"), mpich)
-    assert _start(site, mpich, identity, [*line, podman.IMAGE, *USE], **settings).status != 0
-    outcome = _start(site, mpich, identity, [*line, *wish, podman.IMAGE, *USE], **settings)
+    settings = podman.settings(identity)
+    assert site.run([*line, podman.IMAGE, *USE], mpich, identity, **settings).status != 0
+    outcome = site.run([*line, *wish, podman.IMAGE, *USE], mpich, identity, **settings)
     assert outcome.lines() == ["used"], outcome.stderr
 
 
 def test_where_only_create_container_runs_a_device_is_mounted(site: Site, mpich: Mpi) -> None:
     """There the runtime's device filter has been made already; an ordinary user's container has none."""
     line = ["podman", "--hooks-dir", str(hooks(site.prefix, "cri-o")), "run", *podman.RUN_OPTIONS]
-    settings = podman.environment(site, Cell("any", "oci", "user", "contained", "mpich"), mpich)
     asked = ["--annotation", "org.mpiimport.profile=cray-mpich"]
-    outcome = _start(site, mpich, "user", [*line, *asked, podman.IMAGE, *USE], **settings)
+    outcome = site.run([*line, *asked, podman.IMAGE, *USE], mpich, "user", **podman.settings("user"))
     assert outcome.lines() == ["used"], outcome.stderr
 
 
 @pytest.mark.parametrize("identity", IDENTITIES)
 def test_exec_gives_podman_the_devices_of_a_profile(site: Site, mpich: Mpi, identity: str) -> None:
-    settings = podman.environment(site, Cell("any", "oci", identity, "contained", "mpich"), mpich)
-    line: list[str | Path] = [site.prefix / "bin" / "mpiimport", "exec", "--profile", "cray-mpich", podman.IMAGE, *USE]
-    outcome = _start(site, mpich, identity, line, **settings)
+    line = [site.tool, "exec", "--profile", "cray-mpich", podman.IMAGE, *USE]
+    outcome = site.run(line, mpich, identity, **podman.settings(identity))
     assert outcome.lines() == ["used"], outcome.stderr

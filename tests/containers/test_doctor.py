@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from lab.ranks import Mpi, Outcome, run
-from tests.containers.cells import Cell, Site
+from lab.ranks import Mpi, Outcome
+from tests.conftest import write_profile
+from tests.containers.cells import Site
 
 Examine = Callable[..., Outcome]
 
@@ -14,11 +15,9 @@ Examine = Callable[..., Outcome]
 @pytest.fixture
 def examine(site: Site, mpich: Mpi) -> Examine:
     def doctor(image: str, *words: str, identity: str = "root", **changes: str) -> Outcome:
-        cell = Cell("shim", "sandbox", identity, "hybrid", "mpich")
-        environment = site.environment(cell, mpich)
-        environment["PATH"] = f"{mpich.prefix / 'bin'}:{environment['PATH']}"
-        command = [str(site.prefix / "bin" / "mpiimport"), "doctor", *words, str(site.images / image)]
-        return run(site.as_identity(identity, command), environment | changes, 120, Path("/"))
+        path = f"{mpich.prefix / 'bin'}:{site.environment(identity, mpich)['PATH']}"
+        command = [site.tool, "doctor", *words, site.images / image]
+        return site.run(command, mpich, identity, **{"PATH": path, **changes})
 
     return doctor
 
@@ -41,10 +40,7 @@ def test_an_images_own_python_answers(examine: Examine, image: str, identity: st
 
 
 def test_the_image_is_started_with_the_profile(examine: Examine, site: Site, tmp_path: Path) -> None:
-    profile = tmp_path / "other.yaml"
-    profile.write_text(
-        "schema_version: 1\nname: other\ndescription: x\nmpi: {library: /opt/openmpi/lib/libmpi.so.40}\n"
-    )
+    profile = write_profile(tmp_path / "other.yaml", "mpi: {library: /opt/openmpi/lib/libmpi.so.40}\n")
     outcome = examine("py", "--profile", str(profile), MPI4PY_LIBMPI="")
     assert outcome.status == 1
     assert "/opt/openmpi/lib/libmpi.so.40" in outcome.stdout

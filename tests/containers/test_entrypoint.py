@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import wait_for
 from tests.containers.cells import Site
 from tests.containers.entry_points.entrypoint import SERVED, make_docker_images
 
@@ -46,10 +47,7 @@ def output(container: Any) -> list[str]:
 
 
 def until(container: Any, line: str) -> None:
-    deadline = time.monotonic() + 60
-    while line not in output(container):
-        assert time.monotonic() < deadline, f"no {line} in {output(container)}"
-        time.sleep(0.05)
+    wait_for(lambda: line in output(container), 60)
 
 
 @pytest.mark.parametrize(

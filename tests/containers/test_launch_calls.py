@@ -1,15 +1,13 @@
 """A container start asks the file system for next to nothing on our behalf, and for less with the plan at hand."""
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from lab.ranks import Mpi, run
+from lab.ranks import Mpi
 from lab.syscalls import Call, calls_of, tracer
-from tests.containers.cells import Cell, Site
-from tests.containers.entry_points import plugin
+from tests.containers.cells import Site
 
 # The kernel's own: the Go runtime reads the size of huge pages and the control group's share of processors.
 PSEUDO = ("/proc/", "/sys/")
@@ -27,21 +25,18 @@ def outside(calls: list[Call], prefix: Path) -> list[str]:
 
 
 def traced(site: Site, mpi: Mpi, command: list[str], **changes: str) -> Path:
-    cell = Cell("shim", "sandbox", "root", "hybrid", "mpich")
     workspace = site.workspace("root")
-    environment = site.environment(cell, mpi, **changes)
-    outcome = run([*tracer(workspace), *command], environment, 120, workspace)
+    outcome = site.run([*tracer(workspace), *command], mpi, directory=workspace, **changes)
     assert outcome.status == 0, outcome.stderr
     return workspace
 
 
-def start(site: Site, program: Path, *options: str) -> list[str]:
-    return [str(program), "exec", *options, str(site.images / "py"), "/usr/bin/true"]
+def start(site: Site, program: str, *options: str) -> list[str]:
+    return [program, "exec", *options, str(site.images / "py"), "/usr/bin/true"]
 
 
 def plan(site: Site) -> str:
-    command: list[str | Path] = [site.prefix / "bin" / "mpiimport-plan", "share", "--profile", "mpich"]
-    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    return site.plan("share", "--profile", "mpich").stdout.strip()
 
 
 @pytest.mark.parametrize(
@@ -51,10 +46,10 @@ def plan(site: Site) -> str:
 )
 def test_the_shim_and_the_entry_ask_for_little(site: Site, mpich: Mpi, flag: str, shared: bool) -> None:
     changes = {**RANK, **({"_MPIIMPORT_PLAN": plan(site)} if shared else {})}
-    shim = site.prefix / "shim" / "apptainer"
+    shim = site.apptainer()
     # With --cleanenv the entry stands in front of the command.
     workspace = traced(site, mpich, start(site, shim, flag, "--cleanenv"), **changes)
-    ours = outside(calls_of(workspace, str(shim)), site.prefix)
+    ours = outside(calls_of(workspace, shim), site.prefix)
     entry = calls_of(workspace, ENTRY)
     assert entry
     assert outside(entry, site.prefix) == []
@@ -67,15 +62,15 @@ def test_the_shim_and_the_entry_ask_for_little(site: Site, mpich: Mpi, flag: str
 
 def test_a_start_by_no_rank_looks_at_its_image_once(site: Site, mpich: Mpi) -> None:
     """So it knows what holds the image before it tells all ranks of a launcher inside."""
-    shim = site.prefix / "shim" / "apptainer"
+    shim = site.apptainer()
     workspace = traced(site, mpich, start(site, shim, "--mpiimport=mpich"), _MPIIMPORT_PLAN=plan(site))
-    ours = outside(calls_of(workspace, str(shim)), site.prefix)
+    ours = outside(calls_of(workspace, shim), site.prefix)
     ours.remove(str(site.runtime))
     assert ours == [LIBRARY, str(site.images / "py")]
 
 
 def test_the_plugin_asks_for_little(site: Site, mpich: Mpi) -> None:
-    runtime = plugin.runtime(site.prefix)
+    runtime = site.apptainer("plugin")
     bind = f"{site.prefix}:/.mpiimport:ro"
     asked = {}
     for name, options, changes in (
@@ -84,7 +79,7 @@ def test_the_plugin_asks_for_little(site: Site, mpich: Mpi) -> None:
         ("plan", ["--mpiimport=mpich"], {"_MPIIMPORT_PLAN": plan(site)}),
     ):
         workspace = traced(site, mpich, start(site, runtime, *options), **changes)
-        paths = outside(calls_of(workspace, str(runtime)), site.prefix)
+        paths = outside(calls_of(workspace, runtime), site.prefix)
         # Some names hold a process's number, others that of the random workspace.
         asked[name] = {re.sub(r"\d+", "N", path.replace(workspace.name, "WORKSPACE")) for path in paths}
     # The runtime itself looks at the image.

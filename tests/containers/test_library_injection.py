@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from lab.ranks import Mpi, Outcome, run
-from tests.containers.cells import Cell, Site
+from lab.ranks import Mpi, Outcome
+from tests.conftest import write_profile
+from tests.containers.cells import Site
 from tests.containers.entry_points import podman
 from tests.containers.entry_points.oci_hook import hooks
 
@@ -42,27 +43,20 @@ class Cray:
     def profile(self, lines: str = "") -> Path:
         pattern = self.root / "pe" / "mpich" / "*" / "ofi" / "gnu" / "*" / "lib-abi-mpich"
         inject = f"  inject: {{from: {pattern}, search: [{self.root}/libfabric/*/lib64]}}\n"
-        path = self.root / "site.yaml"
-        path.write_text(f"schema_version: 1\nname: site\ndescription: a test\nmpi:\n{inject}{lines}")
-        return path
+        return write_profile(self.root / "site.yaml", f"mpi:\n{inject}{lines}")
 
-    def environment(self, **changes: str) -> dict[str, str]:
-        cell = Cell("shim", "sandbox", "root", "hybrid", "mpich")
-        return self.site.environment(cell, self.mpi, **changes)
+    def run(self, *line: object, identity: str = "root", seconds: float | str = 120, **changes: str) -> Outcome:
+        return self.site.run(line, self.mpi, identity, seconds=seconds, **changes)
 
     def ranks(self, image: str = "py", program: str = PROGRAM, **changes: str) -> Outcome:
-        shim = [str(self.site.prefix / "shim" / "apptainer"), "exec", f"--mpiimport={self.root / 'site.yaml'}"]
-        line = [*self.mpi.command(2), *shim, str(self.site.images / image), "python3", "-c", program]
-        return run(line, self.environment(**changes), 120, Path("/"))
+        shim = [self.site.apptainer(), "exec", f"--mpiimport={self.root / 'site.yaml'}", self.site.images / image]
+        return self.run(*self.mpi.command(2), *shim, "python3", "-c", program, **changes)
 
     def check(self, *words: str) -> Outcome:
-        line = [str(self.site.prefix / "bin" / "mpiimport"), "profile", "check", *words, str(self.root / "site.yaml")]
-        return run(line, self.environment(), 180, Path("/"))
+        return self.run(self.site.tool, "profile", "check", *words, self.root / "site.yaml", seconds=180)
 
     def plan(self) -> "subprocess.CompletedProcess[str]":
-        program, profile = self.site.prefix / "bin" / "mpiimport-plan", self.root / "site.yaml"
-        line = [str(program), "show", "--profile", str(profile), "python"]
-        return subprocess.run(line, capture_output=True, text=True, timeout=60, env={})
+        return self.site.plan("show", "--profile", str(self.root / "site.yaml"), "python")
 
 
 @pytest.fixture
@@ -75,12 +69,12 @@ def test_the_callers_module_may_say_which_mpi_is_brought(cray: Cray) -> None:
     pattern = str(cray.directory("*")).replace("/12.3/", "/*/")
     named = pattern.replace(str(cray.root / "pe" / "mpich" / "*"), "${MPICH_DIR}")
     profile.write_text(profile.read_text().replace(pattern, f"'{named}'"))
-    outcome = cray.ranks(MPICH_DIR=str(cray.root / "pe" / "mpich" / OLD))
+    module = {"MPICH_DIR": str(cray.root / "pe" / "mpich" / OLD)}
+    outcome = cray.ranks(**module)
     assert outcome.status == 0, outcome.stderr
     assert outcome.stdout.count("sum 3 of 2") == 2
     assert outcome.stdout.count(f"{INSIDE}/libmpi.so.12") == 2
-    shown = [str(cray.site.prefix / "bin" / "mpiimport-plan"), "show", "--profile", str(profile)]
-    found = run(shown, cray.environment(MPICH_DIR=str(cray.root / "pe" / "mpich" / OLD)), 60, Path("/"))
+    found = cray.run(cray.site.prefix / "bin" / "mpiimport-plan", "show", "--profile", profile, **module)
     assert json.loads(found.stdout)["inject"]["from"] == str(cray.directory(OLD))
 
 
@@ -96,18 +90,13 @@ def test_ranks_load_the_newest_mpi_of_the_host(cray: Cray, image: str) -> None:
 
 @pytest.mark.parametrize("way", ["cleanenv", "run"])
 def test_users_get_it_too_however_they_start(cray: Cray, way: str) -> None:
-    cray.profile("extends: mpich\n")
-    site = cray.site
-    cell = Cell("shim", "sif", "user", "contained", "mpich")
-    environment = site.environment(cell, cray.mpi)
-    inside = [str(site.images / "py.sif"), "/opt/mpich/bin/mpiexec", "-n", "2", "python3", "-c", PROGRAM]
-    shim = str(site.prefix / "shim" / "apptainer")
-    line = [shim, "exec", "--cleanenv", f"--mpiimport={cray.root / 'site.yaml'}", *inside]
+    profile, site = cray.profile("extends: mpich\n"), cray.site
+    inside = [site.images / "py.sif", "/opt/mpich/bin/mpiexec", "-n", "2", "python3", "-c", PROGRAM]
+    line: list[object] = [site.apptainer(), "exec", "--cleanenv", f"--mpiimport={profile}", *inside]
     if way == "run":
         # One plan for the whole job.
-        line = [str(site.prefix / "bin" / "mpiimport"), "run", "--profile", str(cray.root / "site.yaml"), "--"]
-        line += [shim, "exec", *inside]
-    outcome = run(site.as_identity("user", line), environment, 120, Path("/"))
+        line = [site.tool, "run", "--profile", profile, "--", site.apptainer(), "exec", *inside]
+    outcome = cray.run(*line, identity="user")
     assert outcome.lines().count("sum 3 of 2") == 2, outcome.stderr
     assert f"{INSIDE}/libmpi.so.12" in outcome.stdout
 
@@ -222,19 +211,16 @@ def test_an_image_with_an_older_c_library_is_refused(
 
 
 def test_the_hook_brings_it_into_podmans_containers(cray: Cray, prefix: Path) -> None:
-    text = cray.profile().read_text().replace("name: site", "name: injecting")
     profile = prefix / "profiles" / "injecting.yaml"
-    profile.write_text(text)
-    plan = [prefix / "bin" / "mpiimport-plan"]
+    profile.write_text(cray.profile().read_text().replace("name: site", "name: injecting"))
     try:
-        subprocess.run([*plan, "release", "injecting"], check=True, env={}, stdout=subprocess.DEVNULL)
-        cell = Cell("oci_hook", "oci", "root", "contained", "mpich")
+        cray.site.plan("release", "injecting").check_returncode()
         words = ["podman", "--hooks-dir", str(hooks(prefix)), "run", *podman.RUN_OPTIONS]
         words += ["--annotation", "org.mpiimport.profile=injecting", podman.IMAGE]
         words += ["/opt/mpich/bin/mpiexec", "-n", "2", "python3", "-c", PROGRAM]
-        outcome = run(words, podman.environment(cray.site, cell, cray.mpi), 120, Path("/"))
+        outcome = cray.run(*words, **podman.settings("root"))
     finally:
-        subprocess.run([*plan, "withdraw", "injecting"], check=True, env={}, stdout=subprocess.DEVNULL)
+        cray.site.plan("withdraw", "injecting")
         profile.unlink()
     assert outcome.lines().count("sum 3 of 2") == 2, outcome.stderr
     assert f"{INSIDE}/libmpi.so.12" in outcome.stdout

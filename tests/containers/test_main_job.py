@@ -1,10 +1,12 @@
 """The main job through every entry point: a container's ranks import numpy from what root read."""
 
 import itertools
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
-from lab.ranks import Mpi, run
+from lab.ranks import Mpi, Outcome, run
 from lab.syscalls import MARK, on_tree, rank_traces, tracer
 from tests.containers.cells import IDENTITIES, MODES, MPIS, Cell, Site
 from tests.containers.entry_points import ENTRY_POINTS
@@ -24,6 +26,17 @@ RANKS = 4
 SERVED = [f"done {rank} {RANKS} StoreSourceLoader" for rank in range(RANKS)]
 
 
+def launch(
+    site: Site, mpi: Mpi, cell: Cell, workspace: Path, text: str, tracer: Sequence[str] = (), accelerated: bool = True
+) -> Outcome:
+    """Run a program on four ranks, as the cell says."""
+    entry_point, script = ENTRY_POINTS[cell.entry_point], workspace / "app.py"
+    script.write_text(text)
+    command = entry_point.command(site, cell, mpi, RANKS, script, [*tracer], accelerated=accelerated)
+    environment = entry_point.environment(site, cell, mpi) | ({"MPIIMPORT": "force"} if accelerated else {})
+    return run(site.as_identity(cell.identity, command), environment, 300, workspace)
+
+
 CELLS = [
     cell
     for entry_point in ENTRY_POINTS.values()
@@ -39,26 +52,17 @@ CELLS = [
     [pytest.param(cell, id=str(cell), marks=() if cell.is_representative else pytest.mark.full) for cell in CELLS],
 )
 def test_other_ranks_leave_the_tree_alone_in_containers(site: Site, mpis: dict[str, Mpi], cell: Cell) -> None:
-    mpi, entry_point = mpis[cell.mpi], ENTRY_POINTS[cell.entry_point]
     workspace = site.workspace(cell.identity)
-    script = workspace / "app.py"
-    script.write_text(PROGRAM)
-    command = entry_point.command(site, cell, mpi, RANKS, script, tracer(workspace))
-    environment = entry_point.environment(site, cell, mpi) | {"MPIIMPORT": "force"}
-    outcome = run(site.as_identity(cell.identity, command), environment, 300, workspace)
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.lines() == SERVED, outcome.stderr
-    assert outcome.ours() == []
+    outcome = launch(site, mpis[cell.mpi], cell, workspace, PROGRAM, tracer(workspace))
+    assert outcome.printed() == SERVED
     traces = rank_traces(workspace)
     assert len(traces) == RANKS
     for found in traces:
-        position = found.activated_at()
-        assert position is not None
-        if not any(call.path == MARK + "root" for call in found.calls):
+        if not found.is_root():
             tree = site.paths(cell.tree)
-            assert on_tree(found.until_mark("imported")[position:], tree) == []
+            assert found.while_served(tree) == []
             if cell.mode == "hybrid":
-                assert len(on_tree(found.calls[:position], tree)) <= 250
+                assert len(on_tree(found.calls[: found.activated_at()], tree)) <= 250
 
 
 def pairs(cells: list[Cell]) -> set[tuple[str, str]]:
@@ -75,12 +79,8 @@ def test_every_pair_of_values_is_tried_every_day() -> None:
 
 @pytest.mark.parametrize(("name", "tree"), [("shim", "sandbox"), ("shim", "sif"), ("oci_hook", "oci"), ("cdi", "oci")])
 def test_the_same_command_without_the_flag_is_plain(site: Site, mpich: Mpi, name: str, tree: str) -> None:
-    cell, entry_point = Cell(name, tree, "root", "hybrid", "mpich"), ENTRY_POINTS[name]
-    workspace = site.workspace("root")
-    script = workspace / "app.py"
-    script.write_text(PROGRAM)
-    command = entry_point.command(site, cell, mpich, RANKS, script, [], accelerated=False)
-    outcome = run(command, entry_point.environment(site, cell, mpich), directory=workspace)
+    cell = Cell(name, tree, "root", "hybrid", "mpich")
+    outcome = launch(site, mpich, cell, site.workspace("root"), PROGRAM, accelerated=False)
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines() == [line.replace("StoreSource", "SourceFile") for line in SERVED]
 
@@ -103,12 +103,8 @@ os.execlp("sh", "sh", "-c", f"sleep {rank}; echo ended {rank}")
     ],
 )
 def test_ranks_in_containers_become_programs_that_end_at_different_times(site: Site, mpich: Mpi, cell: Cell) -> None:
-    entry_point = ENTRY_POINTS[cell.entry_point]
-    workspace = site.workspace(cell.identity)
-    script = workspace / "app.py"
-    script.write_text(BECOMES)
-    command = entry_point.command(site, cell, mpich, RANKS, script, [])
-    environment = entry_point.environment(site, cell, mpich) | {"MPIIMPORT": "force"}
-    outcome = run(site.as_identity(cell.identity, command), environment, 60, workspace)
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.lines() == ["StoreSourceLoader"] * RANKS + [f"ended {rank}" for rank in range(RANKS)], outcome.stderr
+    outcome = launch(site, mpich, cell, site.workspace(cell.identity), BECOMES)
+    assert (outcome.status, outcome.lines()) == (
+        0,
+        ["StoreSourceLoader"] * RANKS + [f"ended {rank}" for rank in range(RANKS)],
+    ), outcome.stderr

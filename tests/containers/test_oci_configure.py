@@ -11,7 +11,7 @@ import pytest
 
 from lab.ranks import Mpi, Outcome, clean_environment, run
 from tests.conftest import provision
-from tests.containers.cells import Cell, Site
+from tests.containers.cells import Site
 from tests.containers.dockerd import Dockerd
 from tests.containers.entry_points import podman
 from tests.containers.entry_points.oci_hook import hooks
@@ -253,11 +253,12 @@ def test_a_file_behind_a_link_is_changed_and_the_link_stays(configure: Configure
 
 @pytest.mark.parametrize("identity", ["root", "user"])
 def test_podman_reads_what_was_written(site: Site, configure: Configure, mpich: Mpi, identity: str) -> None:
-    environment = podman.environment(site, Cell("oci_hook", "oci", identity, "contained", "mpich"), mpich)
-    file = site.workspace(identity) / "containers.conf"
-    file.write_text("# The tests'.\n" + Path(environment["CONTAINERS_CONF"]).read_text())
+    environment = podman.environment(site, identity, mpich)
+    file = site.script(
+        identity, "# The tests'.\n" + Path(environment["CONTAINERS_CONF"]).read_text(), "containers.conf"
+    )
     file.chmod(0o644)
-    command = [str(site.prefix / "bin" / "mpiimport"), "oci", "configure", "podman", "--write"]
+    command = [site.tool, "oci", "configure", "podman", "--write"]
     environment["CONTAINERS_CONF"] = str(file)
     if identity == "user":
         shutil.chown(file, site.user)

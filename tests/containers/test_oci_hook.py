@@ -9,8 +9,8 @@ import pytest
 
 from lab.ranks import Mpi, Outcome, run
 from lab.syscalls import PATH
-from tests.conftest import ROOT
-from tests.containers.cells import IDENTITIES, Cell, Site
+from tests.conftest import ROOT, write_profile
+from tests.containers.cells import IDENTITIES, Site
 from tests.containers.entry_points import podman
 from tests.containers.entry_points.oci_hook import hooks
 
@@ -47,17 +47,11 @@ class Podman:
         words += [option] if option else []
         words += ["--annotation", f"{ANNOTATION}={profile}"] if profile is not None else []
         words += [word for name, value in variables.items() for word in ("--env", f"{name}={value}")]
-        cell = Cell("oci_hook", "oci", identity, "contained", "mpich")
-        return run(
-            self._site.as_identity(identity, [*words, image, *command]),
-            podman.environment(self._site, cell, self._mpi),
-            directory=Path("/"),
-        )
+        return self._site.run([*words, image, *command], self._mpi, identity, **podman.settings(identity))
 
     def podman(self, *words: str, text: str) -> "subprocess.CompletedProcess[str]":
         """Another command of root's podman."""
-        cell = Cell("oci_hook", "oci", "root", "contained", "mpich")
-        environment = podman.environment(self._site, cell, self._mpi)
+        environment = podman.environment(self._site, "root", self._mpi)
         line = ["podman", *words]
         return subprocess.run(line, input=text, env=environment, capture_output=True, text=True, timeout=120)
 
@@ -96,11 +90,10 @@ def shared(site: Site, prefix: Path) -> Iterator[Path]:
     """A directory that the profile `shared` of the prefix mounts writable."""
     directory = site.workspace("root")
     directory.chmod(0o777)
-    profile = prefix / "profiles" / "shared.yaml"
-    mounts = f"mounts: [{{source: {directory}, target: /data, options: rw}}]"
-    profile.write_text(f"schema_version: 1\nname: shared\ndescription: a test\n{mounts}\n")
+    mounts = f"mounts: [{{source: {directory}, target: /data, options: rw}}]\n"
+    profile = write_profile(prefix / "profiles" / "shared.yaml", mounts)
     yield directory
-    _plan(prefix, "withdraw", "shared")
+    site.plan("withdraw", "shared")
     profile.unlink()
 
 
@@ -116,15 +109,15 @@ def annotated(engine: Podman) -> Iterator[str]:
 
 
 def test_an_image_wakes_no_profile_that_the_administrator_has_not_released(
-    engine: Podman, prefix: Path, shared: Path, annotated: str
+    engine: Podman, site: Site, prefix: Path, shared: Path, annotated: str
 ) -> None:
     write = ("sh", "-c", "ls -d /.mpiimport; mkdir -p /data; touch /data/written; echo ran")
     assert engine.run(*write, profile=None, image=annotated).lines() == ["ran"]
     assert list(shared.iterdir()) == []
-    refused = _plan(prefix, "release", "shared")
+    refused = site.plan("release", "shared")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert f"lets containers write to {shared}" in refused.stderr
-    assert _plan(prefix, "release", "--writable", "shared").returncode == 0
+    assert site.plan("release", "--writable", "shared").returncode == 0
     # podman before 4.6 copies the annotations of images.
     assert engine.run(*write, profile="shared", image=annotated).lines() == ["/.mpiimport", "ran"]
     assert [file.name for file in shared.iterdir()] == ["written"]
@@ -133,7 +126,7 @@ def test_an_image_wakes_no_profile_that_the_administrator_has_not_released(
 def test_a_profile_that_mounts_more_than_it_was_released_for_is_not_served(
     engine: Podman, prefix: Path, shared: Path, site: Site
 ) -> None:
-    assert _plan(prefix, "release", "--writable", "shared").returncode == 0
+    assert site.plan("release", "--writable", "shared").returncode == 0
     other = site.workspace("root")
     profile = prefix / "profiles" / "shared.yaml"
     profile.write_text(profile.read_text().replace(str(shared), str(other)))
@@ -146,8 +139,8 @@ def test_a_profile_that_mounts_more_than_it_was_released_for_is_not_served(
     assert f"lets containers write to {other}, for which it is not released" in reason.stderr
 
 
-def test_only_root_can_release(prefix: Path, shared: Path) -> None:
-    assert _plan(prefix, "release", "--writable", "shared").returncode == 0
+def test_only_root_can_release(site: Site, prefix: Path, shared: Path) -> None:
+    assert site.plan("release", "--writable", "shared").returncode == 0
     released = prefix / "etc" / "hook.yaml"
     released.chmod(0o666)
     outcome = _hook(prefix, "check", "", "mpich")
@@ -157,14 +150,14 @@ def test_only_root_can_release(prefix: Path, shared: Path) -> None:
     assert _hook(prefix, "check", "", "mpich").returncode == 0
 
 
-def test_what_is_released_is_readable_for_all_and_can_be_withdrawn(prefix: Path, shared: Path) -> None:
-    listed = _plan(prefix, "release", "--writable", "shared", umask=0o077)
+def test_what_is_released_is_readable_for_all_and_can_be_withdrawn(site: Site, prefix: Path, shared: Path) -> None:
+    listed = site.plan("release", "--writable", "shared", umask=0o077)
     assert f"shared       {shared}" in listed.stdout.splitlines()
     assert (prefix / "etc" / "hook.yaml").stat().st_mode & 0o777 == 0o644
-    assert _plan(prefix, "withdraw", "shared").returncode == 0
-    assert "shared" not in _plan(prefix, "release").stdout
+    assert site.plan("withdraw", "shared").returncode == 0
+    assert "shared" not in site.plan("release").stdout
     assert "not released" in _hook(prefix, "check", "", "shared").stderr
-    unknown = _plan(prefix, "release", "no-such-profile")
+    unknown = site.plan("release", "no-such-profile")
     assert unknown.returncode == 2
     assert 'there is no profile "no-such-profile"' in unknown.stderr
 
@@ -178,8 +171,7 @@ def test_ranks_are_served_under_both_runtimes(engine: Podman, runtime: str, iden
 
 def test_settings_can_bring_hook_and_annotation_to_every_container(site: Site, mpich: Mpi, own_hooks: Podman) -> None:
     settings = own_hooks.directory / "containers.conf"
-    cell = Cell("oci_hook", "oci", "user", "contained", "mpich")
-    environment = podman.environment(site, cell, mpich)
+    environment = podman.environment(site, "user", mpich)
     text = Path(environment["CONTAINERS_CONF"]).read_text()
     text = text.replace("[engine]\n", f'[engine]\nhooks_dir = ["{hooks(site.prefix)}"]\n')
     settings.write_text(text.replace("[containers]\n", f'[containers]\nannotations = ["{ANNOTATION}=default"]\n'))
@@ -239,8 +231,10 @@ def test_what_is_not_released_leaves_the_container_plain(engine: Podman, prefix:
     assert "is not released for the hook" in reason.stderr
 
 
-def test_a_broken_profile_keeps_the_container_from_starting(engine: Podman, prefix: Path, shared: Path) -> None:
-    assert _plan(prefix, "release", "--writable", "shared").returncode == 0
+def test_a_broken_profile_keeps_the_container_from_starting(
+    engine: Podman, site: Site, prefix: Path, shared: Path
+) -> None:
+    assert site.plan("release", "--writable", "shared").returncode == 0
     shared.rmdir()
     outcome = engine.run("echo", "ran", profile="shared")
     assert outcome.status not in (0, None)
@@ -259,10 +253,7 @@ def test_a_broken_profile_keeps_the_container_from_starting(engine: Podman, pref
 
 def test_a_profile_of_the_users_own_is_not_taken(engine: Podman, site: Site) -> None:
     home = site.workspace("user")
-    profiles = home / ".config" / "mpiimport" / "profiles"
-    profiles.mkdir(parents=True)
-    text = "{schema_version: 1, name: mpich, description: d, environment: {set: {MINE: '1'}}}"
-    (profiles / "mpich.yaml").write_text(text)
+    write_profile(home / ".config/mpiimport/profiles/mpich.yaml", "environment: {set: {MINE: '1'}}\n")
     words = ("sh", "-c", "echo $MPIIMPORT_PROFILE$MINE")
     outcome = engine.run(*words, identity="user", XDG_CONFIG_HOME=str(home / ".config"))
     assert outcome.lines() == ["mpich"], outcome.stderr
@@ -314,11 +305,6 @@ def test_hook_settings_are_json_wherever_the_prefix_lies(tmp_path: Path, name: s
 def _hook(prefix: Path, stage: str, text: str, *words: str) -> "subprocess.CompletedProcess[str]":
     command = [str(prefix / "bin" / "mpiimport-hook"), stage, *words]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=60, env={})
-
-
-def _plan(prefix: Path, *words: str, umask: int = 0o022) -> "subprocess.CompletedProcess[str]":
-    command = [str(prefix / "bin" / "mpiimport-plan"), *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env={}, umask=umask)
 
 
 def _paths(prefix: Path, stage: str, text: str, directory: Path) -> list[str]:

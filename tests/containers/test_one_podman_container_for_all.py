@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import Mpi, run
-from tests.containers.cells import Cell, Site
+from tests.containers.cells import Site
 from tests.containers.entry_points import podman
 from tests.containers.entry_points.oci_hook import hooks
 
@@ -23,14 +23,12 @@ OURS = ["MPIIMPORT=force", "MPIIMPORT_PROFILE=mpich", "MPIIMPORT_STORE=/.mpiimpo
 
 @pytest.fixture
 def environment(site: Site, mpich: Mpi) -> dict[str, str]:
-    return podman.environment(site, Cell("oci_hook", "oci", "user", "hybrid", "mpich"), mpich)
+    return podman.environment(site, "user", mpich)
 
 
 @pytest.fixture
 def script(site: Site) -> Path:
-    path = site.workspace("user") / "app.py"
-    path.write_text(PROGRAM)
-    return path
+    return site.script("user", PROGRAM)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 
 from lab.mpis import OpenShmem
 from lab.ranks import run
-from tests.containers.cells import Cell, Site
+from tests.containers.cells import Site
 
 PES = 4
 PROGRAM = """
@@ -28,19 +28,17 @@ print(MPI.COMM_WORLD.allreduce(me), flush=True)
 
 @pytest.mark.parametrize("program", [PROGRAM, PROGRAM + WITH_MPI], ids=["alone", "with mpi4py"])
 def test_programs_come_out_as_plainly(site: Site, openshmem: OpenShmem, program: str) -> None:
-    workspace = site.workspace("root")
-    script = workspace / "app.py"
-    script.write_text(program + "import numpy\nprint(type(numpy.__loader__).__name__, flush=True)\n")
-    cell, mpi = Cell("shim", "sandbox", "root", "hybrid", "openmpi"), openshmem.mpi
+    script = site.script("root", program + "import numpy\nprint(type(numpy.__loader__).__name__, flush=True)\n")
+    workspace = script.parent
+    mpi = openshmem.mpi
     # The image has its own Open MPI, in its usual place: that of the host is for the launcher alone.
     places = ["env", *(f"--unset={name}" for name in mpi.environment if name not in openshmem.anywhere)]
     container = ["exec", str(openshmem.image), "/usr/bin/python3", str(script)]
-    environment = site.environment(cell, mpi, MPIIMPORT="force")
-    del environment["MPI4PY_LIBMPI"]
+    environment = site.environment("root", mpi, MPIIMPORT="force")
     outcomes = {}
     for name, runtime, flags in (
         ("plain", site.runtime, []),
-        ("served", site.prefix / "shim" / "apptainer", ["--mpiimport=openmpi"]),
+        ("served", site.apptainer(), ["--mpiimport=openmpi"]),
     ):
         command = [*mpi.command(PES), *places, str(runtime), container[0], *flags, *container[1:]]
         outcomes[name] = run(command, environment, 300, workspace)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from lab.ranks import Mpi, run
+from lab.ranks import Mpi
 from tests.conftest import provision, settle
-from tests.containers.cells import Cell, Site
+from tests.containers.cells import Site
 from tests.containers.prepared import prepared_of
 
 # The ways that the ranks started, as the first of them sees it, and what the program computes.
@@ -52,13 +52,9 @@ def test_two_ranks_compute_the_same(site: Site, mpich: Mpi, image: str, identity
 
 def test_host_commands_run_by_a_python_without_sqlite3(site: Site, mpich: Mpi) -> None:
     image = provision("images.sh", "debian11") / "debian11"
-    environment = site.environment(Cell("shim", "sandbox", "root", "hybrid", "mpich"), mpich)
     inside = (
         f"for word in --help profile workflow; do PYTHONPATH={site.prefix}/lib python3 -m mpiimport.host $word -h; done"
     )
-    bind = ["--pwd", "/", "--bind", f"{site.prefix}:{site.prefix}"]
-    outcome = run(
-        [str(site.runtime), "exec", *bind, str(image), "sh", "-ec", f"! python3 -c 'import sqlite3'; {inside}"],
-        environment,
-    )
+    line = [site.runtime, "exec", "--pwd", "/", "--bind", f"{site.prefix}:{site.prefix}", image]
+    outcome = site.run([*line, "sh", "-ec", f"! python3 -c 'import sqlite3'; {inside}"], mpich)
     assert outcome.status == 0 and outcome.stdout.count("usage: mpiimport") == 3, outcome

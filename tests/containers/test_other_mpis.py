@@ -5,19 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from lab.ranks import Mpi, Outcome, run
-from lab.syscalls import MARK, on_tree, rank_traces, tracer
-from tests.conftest import provision
-from tests.containers.cells import Cell, Site
+from lab.ranks import Mpi, Outcome
+from lab.syscalls import rank_traces, tracer
+from tests.conftest import provision, write_profile
+from tests.containers.cells import Site
 from tests.containers.test_main_job import PROGRAM
 
 RANKS = 2
 INTEL = "/opt/intel"
 ABI = "/opt/cray/pe/mpich/8.1/ofi/gnu/12/lib-abi-mpich"
 PROFILE = f"""
-schema_version: 1
-name: injected
-description: A host whose MPI takes the place of the image's, by its ABI.
 extends: cray-mpich
 mounts:
   - {{source: TREE/opt/cray, target: /opt/cray}}
@@ -36,23 +33,17 @@ def serve(
     site: Site, mpi: Mpi, launcher: list[str], container: list[str], inner: list[str], program: str, **changes: str
 ) -> Outcome:
     """Run the program in the sandbox and check that only root asks for the tree."""
-    workspace = site.workspace("root")
-    script = workspace / "app.py"
-    script.write_text(program)
-    shim = [str(site.prefix / "shim" / "apptainer"), "exec", *container, str(site.images / "py")]
-    command = [*tracer(workspace), *launcher, *shim, *inner, site.python("sandbox"), str(script)]
-    environment = site.environment(Cell("shim", "sandbox", "root", "hybrid", mpi.name), mpi, MPIIMPORT="force")
-    outcome = run(command, environment | changes, 200, workspace)
+    script = site.script("root", program)
+    workspace = script.parent
+    shim = [site.apptainer(), "exec", *container, site.images / "py"]
+    command = [*tracer(workspace), *launcher, *shim, *inner, site.python("sandbox"), script]
+    outcome = site.run(command, mpi, seconds=200, directory=workspace, MPIIMPORT="force", **changes)
     assert outcome.status == 0, outcome.stderr
     done = [line for line in outcome.lines() if line.startswith("done")]
     assert done == [f"done {rank} {RANKS} StoreSourceLoader" for rank in range(RANKS)], outcome.stderr
     assert outcome.ours() == []
-    (other,) = [
-        found for found in rank_traces(workspace) if not any(call.path == MARK + "root" for call in found.calls)
-    ]
-    position = other.activated_at()
-    assert position is not None
-    assert on_tree(other.until_mark("imported")[position:], site.paths("sandbox")) == []
+    (other,) = [found for found in rank_traces(workspace) if not found.is_root()]
+    assert other.while_served(site.paths("sandbox")) == []
     return outcome
 
 
@@ -71,9 +62,7 @@ def test_a_profile_brings_the_hosts_mpi_into_the_image(site: Site, mpich: Mpi, t
     """The host's tree is laid out as a Cray's and holds a library with the ABI of MPICH."""
     libraries = tmp_path / ABI.lstrip("/")
     shutil.copytree(mpich.prefix / "lib", libraries, symlinks=True)
-    profiles = tmp_path / "mpiimport" / "profiles"
-    profiles.mkdir(parents=True)
-    (profiles / "injected.yaml").write_text(PROFILE.lstrip().replace("TREE", str(tmp_path)))
+    write_profile(tmp_path / "mpiimport/profiles/injected.yaml", PROFILE.replace("TREE", str(tmp_path)))
     outcome = serve(
         site, mpich, mpich.command(RANKS), ["--mpiimport=injected"], [], PROGRAM + WHICH, XDG_CONFIG_HOME=str(tmp_path)
     )

@@ -154,7 +154,7 @@ def test_the_entry_points_of_a_wheel_start_the_main_job_in_the_real_runtime(
     python = workspace / "venv" / "bin" / "python3"
     script = workspace / "app.py"
     script.write_text(PROGRAM)
-    environment = site.environment(cell, mpich)
+    environment = site.environment("user", mpich)
     for command in (
         ["/usr/bin/python3", "-m", "venv", str(workspace / "venv")],
         [str(python), "-m", "pip", "install", "-q", "--no-index", "-f", str(machine / "wheels"), str(wheel)],

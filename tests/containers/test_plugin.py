@@ -8,7 +8,6 @@ import pytest
 
 from lab.ranks import Outcome, run
 from tests.containers.cells import Site
-from tests.containers.entry_points import plugin
 
 ACTIONS = ("exec", "run", "shell", "test", "instance start", "instance run")
 # The beginning of an ELF file; a plugin without it does not load, like one for another build.
@@ -18,12 +17,12 @@ MAGIC = b"\x7fELF"
 @pytest.fixture
 def runtime(site: Site, tmp_path: Path) -> Path:
     """An Apptainer with the plugin that the test may spoil."""
-    copy = shutil.copytree(plugin.runtime(site.prefix).parent.parent, tmp_path / "apptainer", symlinks=True)
+    copy = shutil.copytree(Path(site.apptainer("plugin")).parent.parent, tmp_path / "apptainer", symlinks=True)
     return Path(copy) / "bin" / "apptainer"
 
 
 def ours(site: Site, *words: str | Path) -> Outcome:
-    return run([str(site.prefix / "bin" / "mpiimport"), "plugin", *map(str, words)], {"PATH": "/usr/bin:/bin"})
+    return run([site.tool, "plugin", *map(str, words)], {"PATH": "/usr/bin:/bin"})
 
 
 def words(outcome: Outcome) -> str:
@@ -44,13 +43,13 @@ def spoil(runtime: Path) -> None:
 
 @pytest.mark.parametrize("action", ACTIONS)
 def test_the_help_lists_the_option(site: Site, action: str) -> None:
-    shown = subprocess.run([plugin.runtime(site.prefix), *action.split(), "--help"], capture_output=True, text=True)
+    shown = subprocess.run([site.apptainer("plugin"), *action.split(), "--help"], capture_output=True, text=True)
     assert "--mpiimport string" in shown.stdout
 
 
 def test_the_doctor_sees_it_and_that_an_upgrade_broke_it(site: Site, runtime: Path) -> None:
     path = {"PATH": f"{runtime.parent}:/usr/bin:/bin"}
-    line = [str(site.prefix / "bin" / "mpiimport"), "doctor"]
+    line = [site.tool, "doctor"]
     sound = words(run(line, path, 120))
     assert f"containers apptainer version 1.4.5, {runtime}" in sound and "plugin check" not in sound
     assert "entry point --mpiimport by the plugin" in sound

@@ -2,32 +2,24 @@
 
 import pytest
 
-from lab.ranks import Mpi, Outcome, run
+from lab.ranks import Mpi, Outcome
 from lab.slurm import Slurm
-from tests.containers.cells import Cell, Site
+from tests.conftest import write_profile
+from tests.containers.cells import Site
 
 
 def ask(site: Site, mpi: Mpi, *words: str, **changes: str) -> Outcome:
     """Have `mpiimport` look at the image, whose Python loads ``mpi``."""
-    environment = site.environment(Cell("shim", "sandbox", "root", "hybrid", mpi.name), mpi, **changes)
-    outcome = run([str(site.prefix / "bin" / "mpiimport"), *words], environment, 180, site.workspace("root"))
+    outcome = site.run([site.tool, *words], mpi, seconds=180, directory=site.workspace("root"), **changes)
     return Outcome(outcome.status, " ".join(outcome.stdout.split()), outcome.stderr)
 
 
 def check(site: Site, slurm: Slurm, mpi: Mpi, prefix: str, *launcher: str) -> Outcome:
     """Check a profile of a machine whose jobs are started by ``prefix``."""
-    profile = site.workspace("root") / "site.yaml"
     lines = f"launcher: {{prefix: [{prefix}]}}\n" if prefix else ""
-    profile.write_text(f"schema_version: 1\nname: site\ndescription: a test\n{lines}")
-    words = [
-        "profile",
-        "check",
-        "--image",
-        str(site.images / "py"),
-        str(profile),
-        *(["--", *launcher] if launcher else []),
-    ]
-    return ask(site, mpi, *words, **slurm.environment)
+    profile = write_profile(site.workspace("root") / "site.yaml", lines)
+    words = [str(site.images / "py"), str(profile), *(["--", *launcher] if launcher else [])]
+    return ask(site, mpi, "profile", "check", "--image", *words, **slurm.environment)
 
 
 @pytest.mark.parametrize(

@@ -9,19 +9,12 @@ from dataclasses import replace
 import pytest
 
 from lab.ranks import Mpi, Outcome
-from tests.conftest import ROOT, settle, wait_for
+from tests.conftest import ROOT, settle, wait_for, write_profile
 from tests.containers.cells import Site
-from tests.containers.entry_points.plugin import runtime
 from tests.containers.prepared import SECONDS, TEXT, Prepared, prepared_of
 from tests.containers.test_cached_stores_in_containers import PACKAGES, put_module
 
-PER_NODE = """
-schema_version: 1
-name: shared
-description: a test
-extends: mpich
-container: {per_node: true}
-"""
+PER_NODE = "extends: mpich\ncontainer: {per_node: true}\n"
 # A program with a small module in the place of numpy.
 OF_PART = (
     TEXT.replace("import numpy,", "import json, part,")
@@ -62,7 +55,7 @@ def test_the_lines_for_a_container_do_what_the_page_says(prepared: Prepared) -> 
     """Those of docs/start-faster.md, with two ranks in the place of 64. It is on one node, so they need not wait."""
     page = (ROOT / "docs" / "start-faster.md").read_text()
     own = {
-        "mpiimport": [str(prepared.site.prefix / "bin" / "mpiimport")],
+        "mpiimport": [prepared.site.tool],
         "mpirun -n 64": prepared.mpi.command(2),
         "singularity": prepared.line()[:1],
         "img.sif": [str(prepared.image)],
@@ -86,8 +79,7 @@ def prepared(site: Site, mpich: Mpi) -> Iterator[Prepared]:
 
 @pytest.mark.full
 def test_the_ranks_of_a_shared_container(prepared: Prepared) -> None:
-    profile = prepared.script.with_name("shared.yaml")
-    profile.write_text(PER_NODE)
+    profile = write_profile(prepared.script.with_name("shared.yaml"), PER_NODE)
     line = prepared.line(flag=f"--mpiimport={profile}")
     assert prepared.prepare_rank(line).status == 0
     started = prepared.ranks(line)
@@ -122,8 +114,8 @@ def test_python_with_options(prepared: Prepared) -> None:
 def test_every_entry_point_finds_what_one_has_prepared(prepared: Prepared) -> None:
     options = ("--bind", "/tmp:/mnt", "-B", "/usr:/other,/etc:/others", "--no-home")
     by_shim = prepared.line(options=options)
-    by_plugin = [str(runtime(prepared.site.prefix)), *by_shim[1:]]
-    run = [str(prepared.site.prefix / "bin" / "mpiimport"), "run", "--"]
+    by_plugin = [prepared.site.apptainer("plugin"), *by_shim[1:]]
+    run = [prepared.site.tool, "run", "--"]
     without_flag = [word for word in by_shim if word != "--mpiimport"]
     assert prepared.prepare_rank(by_shim).status == 0
     for line in (by_shim, by_plugin):

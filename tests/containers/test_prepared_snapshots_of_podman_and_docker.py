@@ -37,7 +37,7 @@ class Programs:
     def run(self, task: Path, *command: str, options: tuple[str, ...] = (), before: tuple[str, ...] = ()) -> Outcome:
         """Run a command that sees the directory of ``task``."""
         words = command or ("python3", str(task), "a")
-        mpiimport = str(self.containers.site.prefix / "bin" / "mpiimport")
+        mpiimport = self.containers.site.tool
         line = ["exec", "--network=none", f"--volume={task.parent}:{task.parent}", *options, self.image, *words]
         library = {"MPIIMPORT_SNAPSHOTS": str(task.with_name("snapshots")), "MPIIMPORT_PREPARE": "never"}
         prepare = [mpiimport, *before] if before else []

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lab.ranks import Mpi, Outcome, run
-from tests.containers.cells import Cell, Site
+from lab.ranks import Mpi, Outcome
+from tests.conftest import write_profile
+from tests.containers.cells import Site
 
 Check = Callable[..., Outcome]
 LIBRARY = "/host/mpi/lib/libmpi.so.12"
@@ -28,11 +29,10 @@ def check(site: Site, mpich: Mpi, workspace: Path) -> Check:
     """Checks a profile with these lines against an image; ``launcher`` is started with ``environment`` on top."""
 
     def command(lines: str, *launcher: str, image: str = "py", **changes: str) -> Outcome:
-        profile = workspace / "site.yaml"
-        profile.write_text(f"schema_version: 1\nname: site\ndescription: a test\n{lines}")
-        environment = site.environment(Cell("shim", "sandbox", "root", "hybrid", "mpich"), mpich, **changes)
-        words = ["--image", str(site.images / image), str(profile), *(["--", *launcher] if launcher else [])]
-        return run([str(site.prefix / "bin" / "mpiimport"), "profile", "check", *words], environment, 180, workspace)
+        profile = write_profile(workspace / "site.yaml", lines)
+        words = ["--image", site.images / image, profile, *(["--", *launcher] if launcher else [])]
+        line = [site.tool, "profile", "check", *words]
+        return site.run(line, mpich, seconds=180, directory=workspace, **changes)
 
     return command
 
@@ -71,13 +71,6 @@ def test_a_hosts_mpi_that_fits_is_taken_and_tried(check: Check, mpich: Mpi) -> N
 def test_a_directory_is_searched_however_a_profile_names_it(check: Check, mpich: Mpi, way: str) -> None:
     profile = bringing(mpich.prefix, abi="openmpi", way=way).replace(f"library: {LIBRARY}, ", "")
     assert "has the binary interface of mpich, and the profile says openmpi" in check(profile).stdout
-
-
-def test_another_binary_interface_is_named(check: Check, mpich: Mpi) -> None:
-    outcome = check(bringing(mpich.prefix, abi="openmpi"))
-    assert outcome.status == 1
-    assert "has the binary interface of mpich, and the profile says openmpi" in outcome.stdout
-    assert "bring a library of openmpi, or say abi: mpich" in outcome.stdout
 
 
 def test_a_newer_c_library_is_named(check: Check, built: Callable[..., Path], workspace: Path) -> None:
@@ -119,40 +112,44 @@ def test_a_link_out_of_the_mount_is_named(check: Check, mpich: Mpi, workspace: P
     assert f"is a link to {mpich.library.resolve()}, which no mount of the profile shows" in outcome.stdout
 
 
-def test_a_library_that_is_nowhere_is_named(check: Check) -> None:
-    outcome = check("mpi: {library: /opt/nowhere/libmpi.so.12}\n")
-    assert outcome.status == 1
-    assert "/opt/nowhere/libmpi.so.12 is neither in the image nor in a mount of the profile" in outcome.stdout
-    assert "site.yaml:4: " in outcome.stdout
-
-
 @pytest.mark.parametrize("mpi", ["mpich", "openmpi"])
 def test_the_shipped_profiles_fit_the_images(site: Site, mpis: dict[str, Mpi], mpi: str) -> None:
-    environment = site.environment(Cell("shim", "sandbox", "user", "hybrid", mpi), mpis[mpi])
-    command = [str(site.prefix / "bin" / "mpiimport"), "profile", "check", "--image", str(site.images / "py"), mpi]
-    line = site.as_identity("user", [*command, "--", *mpis[mpi].command(2)])
-    outcome = run(line, environment, 180, Path("/"))
+    line = [site.tool, "profile", "check", "--image", site.images / "py", mpi, "--", *mpis[mpi].command(2)]
+    outcome = site.run(line, mpis[mpi], "user", seconds=180)
     assert outcome.status == 0, outcome.stdout + outcome.stderr
 
 
-def test_an_image_that_loads_another_mpi_is_named(check: Check) -> None:
-    outcome = check("mpi: {library: /opt/openmpi/lib/libmpi.so.40, abi: mpich}\n")
-    assert outcome.status == 1
-    assert "its Python loads /opt/openmpi/lib/libmpi.so.40" in outcome.stdout
-    assert "the profile is made for mpich" in outcome.stdout
+OPENMPI = "/opt/openmpi/lib/libmpi.so.40"
+# Of a profile: its lines, with MPICH's place in that of PREFIX, whether ranks are started, the image, what is said.
+WRONG = {
+    "another binary interface": (
+        bringing(Path("PREFIX"), abi="openmpi"),
+        *(False, "py"),
+        ["has the binary interface of mpich, and the profile says openmpi", "openmpi, or say abi: mpich"],
+    ),
+    "a library that is nowhere": (
+        "mpi: {library: /opt/nowhere/libmpi.so.12}\n",
+        *(False, "py"),
+        ["/opt/nowhere/libmpi.so.12 is neither in the image nor in a mount of the profile", "site.yaml:4: "],
+    ),
+    "an image that loads another MPI": (
+        f"mpi: {{library: {OPENMPI}, abi: mpich}}\n",
+        *(False, "py"),
+        [f"its Python loads {OPENMPI}", "the profile is made for mpich"],
+    ),
+    "ranks that do not understand the launcher": (
+        f"mpi: {{library: {OPENMPI}}}\n",
+        *(True, "py"),
+        [f"the launcher says 2 ranks, and MPI says 1 in each: {OPENMPI}", "Use the mpiexec of its MPI"],
+    ),
+    "an image without Python": ("", False, "nopython", ['"python3": executable file not found']),
+    "an image without libraries": ("mpi: {library: /opt/mpi/libmpi.so.12}\n", False, "nopython", ["/etc/ld.so.cache"]),
+}
 
 
-def test_ranks_that_do_not_understand_the_launcher_are_told(check: Check, mpich: Mpi) -> None:
-    outcome = check("mpi: {library: /opt/openmpi/lib/libmpi.so.40}\n", *mpich.command(2))
+@pytest.mark.parametrize("case", WRONG)
+def test_what_does_not_fit_is_named(check: Check, mpich: Mpi, case: str) -> None:
+    lines, starts, image, said = WRONG[case]
+    outcome = check(lines.replace("PREFIX", str(mpich.prefix)), *(mpich.command(2) if starts else []), image=image)
     assert outcome.status == 1
-    assert "the launcher says 2 ranks, and MPI says 1 in each: /opt/openmpi/lib/libmpi.so.40" in outcome.stdout
-    assert "Use the mpiexec of its MPI" in outcome.stdout
-
-
-def test_an_image_without_what_is_looked_for_is_a_clear_error(check: Check) -> None:
-    outcome = check("", image="nopython")
-    assert outcome.status == 1
-    assert '"python3": executable file not found' in outcome.stderr
-    outcome = check("mpi: {library: /opt/mpi/libmpi.so.12}\n", image="nopython")
-    assert outcome.status == 1
-    assert "/etc/ld.so.cache" in outcome.stderr
+    assert [part for part in said if part not in outcome.stdout + outcome.stderr] == []

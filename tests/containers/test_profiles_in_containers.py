@@ -4,14 +4,11 @@ import json
 
 import pytest
 
-from lab.ranks import Mpi, run
-from tests.containers.cells import Cell, Site
-from tests.containers.entry_points import plugin
+from lab.ranks import Mpi
+from tests.conftest import write_profile
+from tests.containers.cells import Site
 
 PROFILE = """
-schema_version: 1
-name: site
-description: a test
 extends: mpich
 mounts: [{source: SOURCE, target: /opt/site}]
 environment:
@@ -30,18 +27,14 @@ SHOW = "import json, os; print(json.dumps([dict(os.environ), os.listdir('/opt/si
 
 @pytest.mark.parametrize("identity", ["root", "user"])
 def test_a_profile_holds_in_the_container(site: Site, mpich: Mpi, identity: str) -> None:
-    cell = Cell("shim", "sandbox", identity, "hybrid", "mpich")
     workspace = site.workspace(identity)
-    profiles = workspace / "mpiimport" / "profiles"
-    profiles.mkdir(parents=True)
     (workspace / "seen").touch()
-    (profiles / "site.yaml").write_text(PROFILE.replace("SOURCE", str(workspace)))
-    environment = site.environment(cell, mpich) | {
+    profile = write_profile(workspace / "mpiimport/profiles/site.yaml", PROFILE.replace("SOURCE", str(workspace)))
+    callers = {
         "XDG_CONFIG_HOME": str(workspace), "LOGNAME": "ann", "SITE_RANK": "0", "OTHER": "1", "LIST": "/caller"
     }  # fmt: skip
-    shim, image = site.prefix / "shim" / "apptainer", site.images / "py"
-    command = [str(shim), "exec", "--mpiimport=site", str(image), "python3", "-c", SHOW]
-    outcome = run(site.as_identity(identity, command), environment, 60, workspace)
+    command = [site.apptainer(), "exec", "--mpiimport=site", site.images / "py", "python3", "-c", SHOW]
+    outcome = site.run(command, mpich, identity, directory=workspace, **callers)
     assert outcome.status == 0, outcome.stderr
     variables, mounted = json.loads(outcome.stdout)
     expected = {
@@ -54,12 +47,9 @@ def test_a_profile_holds_in_the_container(site: Site, mpich: Mpi, identity: str)
     assert variables.get("MPIR_CVAR_CH4_CMA_ENABLE") == ("0" if identity == "user" else None)
     assert "OTHER" not in variables and "APPTAINER_NAME" not in variables
     assert "seen" in mounted
-    refused = run(site.as_identity(identity, command), environment | {"MPIIMPORT_STORE_SIZE": "1GiB"}, 60, workspace)
+    refused = site.run(command, mpich, identity, directory=workspace, MPIIMPORT_STORE_SIZE="1GiB", **callers)
     assert refused.status == 2 and refused.stdout == ""
-    assert (
-        f"MPIIMPORT_STORE_SIZE=1GiB is set by the caller, but {profiles / 'site.yaml'} locks service.store_size"
-        in refused.stderr
-    )
+    assert f"MPIIMPORT_STORE_SIZE=1GiB is set by the caller, but {profile} locks service.store_size" in refused.stderr
 
 
 NAMES = "import os, sys; print(*(f'{k}={v}' for k, v in sorted(os.environ.items()) if 'MPIIMPORT' in k))"
@@ -68,29 +58,23 @@ NAMES = "import os, sys; print(*(f'{k}={v}' for k, v in sorted(os.environ.items(
 @pytest.mark.parametrize("mode", ["force", "1"], ids=["served", "stepped aside"])
 @pytest.mark.parametrize("entry_point", ["early start", "through a shell", "report", "run"])
 def test_a_rank_sees_the_switch_and_the_options_alone(site: Site, mpich: Mpi, entry_point: str, mode: str) -> None:
-    cell = Cell("shim", "sandbox", "root", "hybrid", "mpich")
     workspace = site.workspace("root")
     report = {"MPIIMPORT_REPORT": str(workspace / "report.json")} if entry_point == "report" else {}
-    environment = site.environment(cell, mpich, MPIIMPORT=mode, MPIIMPORT_READERS="3", **report)
     python = (
         ["sh", "-c", 'exec python3 -c "$0"', NAMES] if entry_point == "through a shell" else ["python3", "-c", NAMES]
     )
     program = [str(site.images / "py"), *python]
     if entry_point == "run":
-        job = [str(site.prefix / "bin" / "mpiimport"), "run", "--profile", "mpich", "--"]
-        command = [*job, *mpich.command(2), "apptainer", "exec", *program]
+        command = [site.tool, "run", "--profile", "mpich", "--", *mpich.command(2), "apptainer", "exec", *program]
     else:
-        command = [*mpich.command(2), str(site.prefix / "shim" / "apptainer"), "exec", "--mpiimport=mpich", *program]
-    outcome = run(command, environment, 60, workspace)
+        command = [*mpich.command(2), site.apptainer(), "exec", "--mpiimport=mpich", *program]
+    outcome = site.run(command, mpich, directory=workspace, MPIIMPORT=mode, MPIIMPORT_READERS="3", **report)
     assert outcome.status == 0, outcome.stderr
     options = "".join(f" {name}={value}" for name, value in sorted({"MPIIMPORT_READERS": "3", **report}.items()))
     assert outcome.stdout == 2 * f"MPIIMPORT=0{options}\n"
 
 
 LISTS = """
-schema_version: 1
-name: lists
-description: a test
 environment:
   append: {LIST: /site/$$lib, PATH: '/site/$$bin', MANPATH: /site/man}
 """
@@ -101,15 +85,12 @@ environment:
 def test_what_a_profile_appends_follows_what_the_caller_has(
     site: Site, mpich: Mpi, entry_point: str, given: dict[str, str]
 ) -> None:
-    runtime = plugin.runtime(site.prefix) if entry_point == "plugin" else site.prefix / "shim" / "apptainer"
-    file = site.workspace("root") / "lists.yaml"
-    file.write_text(LISTS)
-    cell = Cell(entry_point, "sandbox", "user", "hybrid", "mpich")
+    file = write_profile(site.workspace("root") / "lists.yaml", LISTS)
     # Whatever has a meaning to a shell.
     odd = "/caller/${a}b}`c`\"d\" 'e' \\$f\\\\ ~*?[g]{h,i}!#;&|<>"
     callers = {"LIST": odd, "MANPATH": "/caller/man", **given}
-    command = [str(runtime), "exec", f"--mpiimport={file}", str(site.images / "py"), "env"]
-    outcome = run(site.as_identity("user", command), site.environment(cell, mpich, **callers), 60, file.parent)
+    command = [site.apptainer(entry_point), "exec", f"--mpiimport={file}", site.images / "py", "env"]
+    outcome = site.run(command, mpich, "user", **callers)
     variables = dict(line.split("=", 1) for line in outcome.lines() if "=" in line)
     assert variables.get("LIST") == f"{odd}:/site/$lib", outcome.stderr
     assert variables["MANPATH"] == "/caller/man:/site/man"

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from lab.ranks import Mpi, Outcome, run
+from lab.ranks import Mpi, Outcome
 from tests.conftest import install_in, settle
-from tests.containers.cells import Cell, Site
-from tests.containers.test_cached_stores_in_containers import PACKAGES, SECONDS, Tasks, image_of, tasks_of
+from tests.containers.cells import Site
+from tests.containers.test_cached_stores_in_containers import PACKAGES, Tasks, image_of, tasks_of
 
 
 @dataclass(frozen=True)
@@ -75,21 +75,19 @@ class Session:
     def __init__(self, tasks: Tasks, tree: Tree) -> None:
         self.tasks = tasks
         self.tree = tree
-        runtime = str(tasks.site.prefix / "shim" / "apptainer")
-        self.line = [runtime, "exec", "--mpiimport", *tree.options, str(tree.image), "python3", str(tasks.script)]
+        start = [tasks.site.apptainer(), "exec", "--mpiimport", *tree.options, str(tree.image)]
+        self.line = [*start, "python3", str(tasks.script)]
 
     def run(self, *line: str, **variables: str) -> Outcome:
         tasks = self.tasks
-        cell = Cell("shim", "sandbox", tasks.identity, "hybrid", "mpich")
         words = {"MPIIMPORT_STORE": str(tasks.store), **self.tree.variables, **variables}
-        environment = tasks.site.environment(cell, tasks.mpi, **words)
-        return run(tasks.site.as_identity(tasks.identity, [*line]), environment, SECONDS, tasks.script.parent)
+        return tasks.site.run(line, tasks.mpi, tasks.identity, directory=tasks.script.parent, **words)
 
     def task(self, **variables: str) -> list[str]:
         return self.run(*self.line, **{"MPIIMPORT_CACHE": "session", **variables}).lines()
 
     def tool(self, *words: str) -> Outcome:
-        return self.run(str(self.tasks.site.prefix / "bin" / "mpiimport"), "session", *words)
+        return self.run(self.tasks.site.tool, "session", *words)
 
     def start(self) -> None:
         begun = self.tool("start", "--", *self.line)
@@ -160,8 +158,7 @@ def test_what_is_prepared_of_what_lies_in_a_bound_image(site: Site, mpich: Mpi, 
         made.write("one")
         session = Session(tasks, made)
         library = {"MPIIMPORT_SNAPSHOTS": str(tasks.script.with_name("snapshots")), "MPIIMPORT_PREPARE": "never"}
-        tool = str(site.prefix / "bin" / "mpiimport")
-        prepared = session.run(tool, "prepare", "--", *session.line, **library)
+        prepared = session.run(site.tool, "prepare", "--", *session.line, **library)
         assert prepared.status == 0, prepared
         for _ in range(2):
             started = session.run(*session.line, **library)

@@ -48,14 +48,11 @@ def setuid(site: Site) -> Iterator[Path]:
 
 
 def ranks_say(site: Site, runtime: Path, mpi: Mpi) -> set[str]:
-    script = site.workspace("user") / "app.py"
-    script.write_text(PROGRAM)
+    script = site.script("user", PROGRAM)
     cell = Cell("shim", "sandbox", "user", "hybrid", mpi.name)
-    environment = site.environment(cell, mpi, MPIIMPORT="force")
-    environment["PATH"] = f"{runtime.parent}:{environment['PATH']}"
-    flags = [f"--mpiimport={mpi.name}"]
-    line = site.apptainer_line(str(site.prefix / "shim" / "apptainer"), flags, cell, mpi, 2, script)
-    outcome = run(site.as_identity("user", [*line, SWITCHES[mpi.name]]), environment, 120, Path("/"))
+    path = f"{runtime.parent}:{site.environment('user', mpi)['PATH']}"
+    line = site.apptainer_line(site.apptainer(), [f"--mpiimport={mpi.name}"], cell, mpi, 2, script)
+    outcome = site.run([*line, SWITCHES[mpi.name]], mpi, "user", MPIIMPORT="force", PATH=path)
     assert outcome.status == 0, outcome.stderr
     return set(outcome.stdout.splitlines())
 

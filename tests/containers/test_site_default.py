@@ -40,8 +40,8 @@ class Machine(Person):
         # Further profiles of the site's, by their files.
         self.others: dict[str, str] = {}
 
-    def run(self, *command: str, **changes: str) -> Outcome:
-        line = self.site.as_identity(self.identity, list(command))
+    def run(self, *command: str | Path, **changes: str) -> Outcome:
+        line = self.site.as_identity(self.identity, [str(word) for word in command])
         files = self.others | ({DEFAULT: self.text} if self.text is not None else {})
         if files:
             written = [word for file in files.items() for word in file]
@@ -89,7 +89,7 @@ APPLIED = {"SITE": "default", "LIST": "/site", "MPIIMPORT_PROFILE": "default", "
 def test_apptainer(
     machine: Machine, entry_point: str, flags: list[str], changes: dict[str, str], expected: dict[str, str]
 ) -> None:
-    line = [machine.apptainer(entry_point), "exec", *flags, machine.image, "env"]
+    line = [machine.site.apptainer(entry_point), "exec", *flags, machine.image, "env"]
     assert seen(machine.run(*line, **changes)) == expected
 
 

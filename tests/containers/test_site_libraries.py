@@ -8,7 +8,7 @@ import pytest
 
 from lab.ranks import Mpi, Outcome, run
 from tests.conftest import settle
-from tests.containers.cells import Cell, Site
+from tests.containers.cells import Site
 from tests.containers.prepared import APART, SECONDS, TEXT, Prepared
 
 # A user of every machine, who has prepared nothing, and whose home others may not write to.
@@ -23,7 +23,7 @@ service: {{site_snapshots: [{library}]}}
 
 
 def start_as_other(prepared: Prepared, line: list[str], **variables: str) -> Outcome:
-    environment = prepared.site.environment(Cell("shim", "sandbox", "user", "hybrid", "mpich"), prepared.mpi)
+    environment = prepared.site.environment("user", prepared.mpi)
     command = ["setpriv", f"--reuid={OTHER}", f"--regid={OTHER}", "--init-groups", *line]
     return run(command, {**environment, **APART, "HOME": HOME, **variables}, SECONDS, Path("/"))
 

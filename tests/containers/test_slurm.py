@@ -6,9 +6,9 @@ import pytest
 
 from lab.ranks import Mpi, run
 from lab.slurm import Slurm
-from lab.syscalls import MARK, on_tree, rank_traces, tracer
-from tests.conftest import Job, settle
-from tests.containers.cells import Cell, Site
+from lab.syscalls import rank_traces, tracer
+from tests.conftest import Job, settle, write_profile
+from tests.containers.cells import Site
 from tests.containers.prepared import prepared_of
 from tests.containers.test_main_job import PROGRAM
 
@@ -26,24 +26,18 @@ RANKS = 2
 def test_ranks_that_srun_starts_leave_the_tree_alone(
     site: Site, slurm: Slurm, mpis: dict[str, Mpi], pmi: str, name: str, tree: str
 ) -> None:
-    mpi, cell = mpis[name], Cell("shim", tree, "root", "hybrid", name)
-    workspace = site.workspace("root")
-    script = workspace / "app.py"
-    script.write_text(PROGRAM)
+    script = site.script("root", PROGRAM)
+    workspace = script.parent
     binds, image = site.image(tree)
-    shim = [str(site.prefix / "shim" / "apptainer"), "exec", f"--mpiimport={name}", *binds, str(image)]
+    shim = [site.apptainer(), "exec", f"--mpiimport={name}", *binds, image]
     launcher = ["srun", f"--mpi={pmi}", "--overcommit", "-n", str(RANKS)]
-    command = [*launcher, *tracer(workspace), *shim, site.python(tree), str(script)]
-    outcome = run(command, site.environment(cell, mpi, MPIIMPORT="force", **slurm.environment), 120, workspace)
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.lines() == [f"done {rank} {RANKS} StoreSourceLoader" for rank in range(RANKS)], outcome.stderr
-    assert outcome.ours() == []
+    command = [*launcher, *tracer(workspace), *shim, site.python(tree), script]
+    outcome = site.run(command, mpis[name], directory=workspace, MPIIMPORT="force", **slurm.environment)
+    assert outcome.printed() == [f"done {rank} {RANKS} StoreSourceLoader" for rank in range(RANKS)]
     traces = rank_traces(workspace)
     assert len(traces) == RANKS
-    (other,) = [found for found in traces if not any(call.path == MARK + "root" for call in found.calls)]
-    position = other.activated_at()
-    assert position is not None
-    assert on_tree(other.until_mark("imported")[position:], site.paths(tree)) == []
+    (other,) = [found for found in traces if not found.is_root()]
+    assert other.while_served(site.paths(tree)) == []
 
 
 BECOMES = """
@@ -79,10 +73,9 @@ print(os.readlink("/proc/self/exe").endswith("mpiimport-restore"), "/dev/shm/mpi
 
 def test_containers_read_the_snapshot_that_was_sent_to_their_node(site: Site, slurm: Slurm, mpich: Mpi) -> None:
     with prepared_of(site, mpich, "root", site.image("sif")[1], SHOWS_ITS_MAPS) as prepared:
-        profile = prepared.script.with_name("site.yaml")
-        profile.write_text("schema_version: 1\nname: site\ndescription: A test's.\nsnapshot: {nodes: 1}\n")
+        profile = write_profile(prepared.script.with_name("site.yaml"), "snapshot: {nodes: 1}\n")
         settle(prepared.script)
-        job = ["salloc", "--quiet", "--overcommit", str(site.prefix / "bin" / "mpiimport")]
+        job = ["salloc", "--quiet", "--overcommit", site.tool]
         ranks = ["--", "srun", "--overcommit", "-n", str(RANKS), *prepared.line()]
         made = prepared.run([*job, "prepare", *ranks], **slurm.environment)
         assert made.status == 0, made

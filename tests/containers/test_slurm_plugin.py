@@ -13,7 +13,7 @@ import pytest
 from lab.ranks import Mpi, Outcome, run
 from lab.slurm import Slurm
 from tests.conftest import provision, wait_for
-from tests.containers.cells import Cell, Site
+from tests.containers.cells import Site
 from tests.containers.test_main_job import PROGRAM
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,8 +32,7 @@ class Steps:
     directory: Path
 
     def environment(self, **changes: str) -> dict[str, str]:
-        cell = Cell("shim", "sif", "user", "hybrid", self.mpi.name)
-        return self.site.environment(cell, self.mpi, **self.slurm.environment, **changes)
+        return self.site.environment("user", self.mpi, **self.slurm.environment, **changes)
 
     def line(self, *words: str) -> list[str]:
         return self.site.as_identity("user", [*words])
@@ -98,8 +97,7 @@ def test_containers_of_a_step_are_served(steps: Steps) -> None:
 
 @pytest.mark.parametrize("profile", ["", "mpich"])
 def test_tasks_have_what_run_gives(steps: Steps, profile: str) -> None:
-    command = str(steps.site.prefix / "bin" / "mpiimport")
-    expected = steps.variables(command, "run", *(["--profile", profile] if profile else []), "--")
+    expected = steps.variables(steps.site.tool, "run", *(["--profile", profile] if profile else []), "--")
     option = f"--mpiimport={profile}" if profile else "--mpiimport"
     for changes in ({}, {"MPIIMPORT": "", "PYTHONPATH": ""}):
         assert steps.variables("srun", option, **changes) == expected

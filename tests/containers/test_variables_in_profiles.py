@@ -162,7 +162,7 @@ def test_the_hook_serves_no_profile_with_variables(site: Site, mpich: Mpi) -> No
     options = ["--env", "OWNER=image"]
     with Hook(site, mpich, "variables") as hook:
         hook.write("variables", "environment: {set: {TEXT: '$${OWNER}'}}\n")
-        assert hook.release("variables").status == 0
+        assert hook.release("variables").returncode == 0
         given = {"TEXT": "${OWNER}", "MPIIMPORT_STORE": "/.mpiimport-store"}
         assert seen(hook.run("env", options=options)) == given
         hook.write("variables", "environment: {set: {TEXT: '${OWNER}'}}\n")
@@ -171,7 +171,7 @@ def test_the_hook_serves_no_profile_with_variables(site: Site, mpich: Mpi) -> No
         reason = f"{file}:4: environment.set.TEXT refers to the variable OWNER of a caller, and here is none"
         check = run([str(site.prefix / "bin" / "mpiimport-hook"), "check", "variables"], {}, 60, Path("/"))
         again = hook.release("variables")
-        assert (check.status, again.status) == (1, 2)
+        assert (check.status, again.returncode) == (1, 2)
         assert reason in check.stderr and reason in again.stderr
 
 

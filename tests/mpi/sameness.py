@@ -3,6 +3,7 @@
 import json
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -101,3 +102,21 @@ def differences(
         if served.status != plain.status or len(ranks) != RANKS:
             found[f"{entry_point}: status"] = {"plain": plain.status, "served": served.status, "reports": len(ranks)}
     return found
+
+
+def assert_same(
+    job: Job,
+    mpi: Mpi,
+    text: str,
+    files: Mapping[str, str] | None = None,
+    *,
+    entry_points: tuple[str, ...] = ("early",),
+    setting: Setting = DEFAULT,
+    name: str = "app.py",
+    **environment: str,
+) -> None:
+    """A program sees, prints and ends the same served as plainly. The ``files`` lie in a directory of PYTHONPATH."""
+    if files:
+        environment.setdefault("PYTHONPATH", job.files(files))
+    script = job.script(reporting(job, text), name)
+    assert differences(job, mpi, script, entry_points=entry_points, setting=setting, **environment) == {}

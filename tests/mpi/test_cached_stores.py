@@ -6,7 +6,8 @@ import py_compile
 import shutil
 import signal
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import jsonschema
@@ -15,11 +16,9 @@ import pytest
 from lab.processes import running
 from lab.ranks import Mpi, Outcome, run
 from lab.slurm import Slurm, by_srun
-from mpiimport.runtime.store.entry import uses
 from tests.conftest import Job, settle, wait_for
 from tests.mpi.test_programs_without_mpi4py import ENDS, FAILING, GUARDED_PROGRAMS, RANK, UNGUARDED, WAITS
 
-ENTRY_POINTS = ["early", "module", "sitecustomize"]
 # Whether a module came from a store, and what this process has mapped.
 SHOW = """
 import numpy, sys
@@ -44,69 +43,86 @@ PROGRAMS = {
 }
 
 
+@dataclass(frozen=True)
+class Store:
+    """Processes that import from stores of this test alone, in the directory ``path``."""
+
+    job: Job
+    mpi: Mpi
+    path: Path
+
+    def environment(self, **changes: str) -> dict[str, str]:
+        own = {"MPIIMPORT": "1", "MPIIMPORT_CACHE": "auto", "MPIIMPORT_STORE": str(self.path)}
+        return self.job.environment(self.mpi, **{**own, **changes})
+
+    def fill(self, *words: str | Path, entry_point: str = "early", **variables: str) -> Outcome:
+        return self.job.keep(*words, entry_point=entry_point, MPIIMPORT_STORE=str(self.path), **variables)
+
+    def on(self, mpi: Mpi) -> "Store":
+        return replace(self, mpi=mpi)
+
+    def run(self, ranks: int, *words: str | Path, wrapper: Iterable[str] = (), **variables: str) -> Outcome:
+        own = {"MPIIMPORT_STORE": str(self.path), "MPIIMPORT_CACHE": "auto", **variables}
+        return self.job.run(self.mpi, ranks, *words, wrapper=wrapper, **own)
+
+    def kept(self, ranks: int, script: Path, entry_point: str = "early", **variables: str) -> Outcome:
+        """Fill the store for a script, and run that from it."""
+        # In a batch job it is that job's.
+        filled = self.fill(script, entry_point=entry_point, **{**self.mpi.environment, **variables})
+        assert (filled.status, filled.stdout, filled.ours()) == (0, "", []), filled.stderr
+        return self.run(ranks, script, entry_point=entry_point, **variables)
+
+    def session(self, *words: str, **changes: str) -> Outcome:
+        return self.job.tool("session", *words, **self.environment(**changes))
+
+    def programs(self) -> list[Path]:
+        return list(self.path.glob("*/programs/*"))
+
+
 @pytest.fixture
-def store(tmp_path: Path) -> str:
-    """A directory for stores of this test alone."""
-    path = tmp_path / "stores"
-    path.mkdir()
-    return str(path)
+def store(job: Job, mpich: Mpi) -> Store:
+    return Store(job, mpich, job.stores())
 
 
-def kept(
-    job: Job, mpi: Mpi, ranks: int, script: Path, store: str, entry_point: str = "early", **variables: str
-) -> Outcome:
-    """Fill the store for a script, and run that from it."""
-    words = {"MPIIMPORT_STORE": store, **variables}
-    # In a batch job it is that job's.
-    filled = job.keep(script, entry_point=entry_point, **{**mpi.environment, **words})
-    assert (filled.status, filled.stdout, filled.ours()) == (0, "", []), filled.stderr
-    return job.run(mpi, ranks, script, entry_point=entry_point, MPIIMPORT_CACHE="auto", **words)
-
-
-@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
-def test_ranks_import_from_a_kept_store_without_mpi(job: Job, mpich: Mpi, store: str, entry_point: str) -> None:
+def test_ranks_import_from_a_kept_store_without_mpi(job: Job, store: Store, entry_point: str) -> None:
     script = job.script(SHOW)
-    outcome = kept(job, mpich, 2, script, store, entry_point)
+    outcome = store.kept(2, script, entry_point=entry_point)
     assert (outcome.status, outcome.lines(), outcome.stderr) == (0, ["served no MPI"] * 2, "")
     # It has all that the program imports.
-    assert not list(Path(store).glob("*/wanted/*"))
+    assert not list(store.path.glob("*/wanted/*"))
 
 
-@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
 def test_the_first_process_is_plain_and_has_a_store_filled_for_the_next(
-    job: Job, mpich: Mpi, store: str, entry_point: str
+    job: Job, store: Store, entry_point: str
 ) -> None:
     script = job.script(SHOW)
-    variables = {"MPIIMPORT_STORE": store, "MPIIMPORT_CACHE": "auto"}
-    first = job.run(mpich, 1, script, entry_point=entry_point, **variables)
+    first = store.run(1, script, entry_point=entry_point)
     assert (first.status, first.lines(), first.stderr) == (0, ["plain no MPI"], "")
-    wait_for(lambda: list(Path(store).glob("*/programs/*")))
-    second = job.run(mpich, 2, script, entry_point=entry_point, **variables)
+    wait_for(store.programs)
+    second = store.run(2, script, entry_point=entry_point)
     assert (second.status, second.lines(), second.stderr) == (0, ["served no MPI"] * 2, "")
 
 
-def test_a_store_is_filled_for_tasks_whose_directory_is_gone(job: Job, mpich: Mpi, store: str) -> None:
-    script = job.script(SHOW)
-    environment = job.environment(mpich, MPIIMPORT_STORE=store, MPIIMPORT_CACHE="auto", MPIIMPORT="1")
-    gone = ["sh", "-c", 'mkdir gone && cd gone && rmdir ../gone && exec "$@"', "sh", *job.python("early"), str(script)]
-    first = run(gone, environment, 60, job.directory)
-    assert (first.status, first.lines(), first.stderr) == (0, ["plain no MPI"], "")
-    wait_for(lambda: list(Path(store).glob("*/programs/*")))
-    second = run(gone, environment, 60, job.directory)
-    assert (second.status, second.lines(), second.stderr) == (0, ["served no MPI"], "")
+def test_a_store_is_filled_for_tasks_whose_directory_is_gone(job: Job, store: Store) -> None:
+    gone = ["sh", "-c", 'mkdir gone && cd gone && rmdir ../gone && exec "$@"', "sh", *job.python("early")]
+    for seen in ("plain no MPI", "served no MPI"):
+        outcome = run([*gone, str(job.script(SHOW))], store.environment(), 60, job.directory)
+        assert (outcome.status, outcome.lines(), outcome.stderr) == (0, [seen], "")
+        wait_for(store.programs)
 
 
-def test_a_program_starts_its_own_mpi_as_plainly(job: Job, mpi: Mpi, store: str) -> None:
+def test_a_program_starts_its_own_mpi_as_plainly(job: Job, mpi: Mpi, store: Store) -> None:
     script = job.script(USES_MPI)
     plain = job.run(mpi, 2, script, entry_point="plain")
-    outcome = kept(job, mpi, 2, script, store)
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.lines() == [line.replace("plain", "served") for line in plain.lines()]
+    outcome = store.on(mpi).kept(2, script)
+    assert (outcome.status, outcome.lines()) == (0, [line.replace("plain", "served") for line in plain.lines()]), (
+        outcome.stderr
+    )
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_programs_are_as_without_us(job: Job, mpich: Mpi, store: str, program: str) -> None:
-    assert_as_plain(job, mpich, PROGRAMS[program], store)
+def test_programs_are_as_without_us(job: Job, store: Store, program: str) -> None:
+    assert_as_plain(job, store.mpi, PROGRAMS[program], store)
 
 
 @pytest.fixture(scope="module", params=["openmpi", "intel", "pmi2", "pmix"])
@@ -122,7 +138,7 @@ def elsewhere(request: pytest.FixtureRequest, mpis: dict[str, Mpi]) -> Iterator[
 
 @pytest.mark.full
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_programs_are_as_without_us_wherever_they_run(job: Job, elsewhere: Mpi, store: str, program: str) -> None:
+def test_programs_are_as_without_us_wherever_they_run(job: Job, elsewhere: Mpi, store: Store, program: str) -> None:
     assert_as_plain(job, elsewhere, PROGRAMS[program], store)
 
 
@@ -134,12 +150,12 @@ with open(f"came-{rank}", "w") as told, open("/proc/self/maps") as maps:
 """
 
 
-def assert_as_plain(job: Job, mpi: Mpi, text: str, store: str) -> None:
+def assert_as_plain(job: Job, mpi: Mpi, text: str, store: Store) -> None:
     script = job.script(RANK + CAME + text)
     plain = job.run(mpi, 2, script, entry_point="plain")
     for left in [*job.directory.glob("pid-*"), *job.directory.glob("came-*")]:
         left.unlink()
-    served = kept(job, mpi, 2, script, store)
+    served = store.on(mpi).kept(2, script)
     assert served.ends_as(plain), (served, plain)
     assert plain.status or served.lines() == plain.lines(), served.stderr
     assert served.ours() == []
@@ -162,7 +178,7 @@ def make(path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_has_changed_since_is_imported_as_it_is(job: Job, mpich: Mpi, store: str, change: str) -> None:
+def test_what_has_changed_since_is_imported_as_it_is(job: Job, store: Store, change: str) -> None:
     package = job.directory / "lib" / "pack"
     make(package / "__init__.py", "")
     make(package / "part.py", "value = 'old'\n")
@@ -172,11 +188,11 @@ def test_what_has_changed_since_is_imported_as_it_is(job: Job, mpich: Mpi, store
         "import pack\ntry:\n from pack import part\n print(part.value)\nexcept ImportError as exc:\n print(exc)"
     )
     path = {"PYTHONPATH": f"{job.directory}/first:{job.directory}/lib"}
-    before = kept(job, mpich, 1, script, store, **path)
+    before = store.kept(1, script, **path)
     assert before.lines() == ["old"], before.stderr
     CHANGES[change](package)
-    plain = job.run(mpich, 1, script, entry_point="plain", **path)
-    after = job.run(mpich, 1, script, MPIIMPORT_STORE=store, MPIIMPORT_CACHE="auto", **path)
+    plain = job.run(store.mpi, 1, script, entry_point="plain", **path)
+    after = store.run(1, script, **path)
     assert (after.status, after.lines()) == (0, plain.lines()), after.stderr
 
 
@@ -190,20 +206,20 @@ except ImportError:
 
 
 @pytest.mark.parametrize("name", ["plug", "plug.py"])
-def test_what_a_link_leads_to_by_now_is_imported(job: Job, mpich: Mpi, store: str, name: str) -> None:
+def test_what_a_link_leads_to_by_now_is_imported(job: Job, store: Store, name: str) -> None:
     package, target = job.directory / "lib" / "pack", job.directory / "elsewhere" / name
     make(package / "__init__.py", "")
     (package / name).symlink_to(target)
     settle(*package.parent.rglob("[!p]*"))
     script = job.script(PLUGGED)
     path = {"PYTHONPATH": str(package.parent)}
-    assert kept(job, mpich, 1, script, store, **path).lines() == ["no plug"]
+    assert store.kept(1, script, **path).lines() == ["no plug"]
     make(target if name.endswith(".py") else target / "__init__.py", "value = 'there'\n")
-    after = job.run(mpich, 1, script, MPIIMPORT_STORE=store, MPIIMPORT_CACHE="auto", **path)
+    after = store.run(1, script, **path)
     assert after.lines() == ["there"], after.stderr
 
 
-def test_a_stale_pyc_counts_until_it_is_removed(job: Job, mpich: Mpi, store: str) -> None:
+def test_a_stale_pyc_counts_until_it_is_removed(job: Job, store: Store) -> None:
     """As plainly, where a source has another text of the same size and time."""
     part = job.directory / "lib" / "part.py"
     make(part, "value = 'old'\n")
@@ -214,19 +230,19 @@ def test_a_stale_pyc_counts_until_it_is_removed(job: Job, mpich: Mpi, store: str
     settle(part.parent, *part.parent.rglob("*"))
     script = job.script("import part; print(part.value)")
     path = {"PYTHONPATH": str(part.parent)}
-    assert kept(job, mpich, 1, script, store, **path).lines() == ["old"]
+    assert store.kept(1, script, **path).lines() == ["old"]
     Path(str(cached)).unlink()
-    after = job.run(mpich, 1, script, MPIIMPORT_STORE=store, MPIIMPORT_CACHE="auto", **path)
+    after = store.run(1, script, **path)
     assert after.lines() == ["new"], after.stderr
 
 
-def test_a_file_from_the_future_is_kept(job: Job, mpich: Mpi, store: str) -> None:
+def test_a_file_from_the_future_is_kept(job: Job, store: Store) -> None:
     part = job.directory / "lib" / "part.py"
     make(part, "value = 'later'\n")
     os.utime(part, (4e9, 4e9))
     settle(part.parent, part)
     script = job.script("import part; print(part.value, type(getattr(part.__loader__, 'source', None)).__name__)")
-    assert kept(job, mpich, 1, script, store, PYTHONPATH=str(part.parent)).lines() == ["later Imports"]
+    assert store.kept(1, script, PYTHONPATH=str(part.parent)).lines() == ["later Imports"]
 
 
 MISSES = """
@@ -238,22 +254,21 @@ print(type(getattr(module.__loader__, "source", None)).__name__)
 
 
 @pytest.mark.parametrize("manifests", ["", "-"])
-def test_what_a_store_lacks_is_in_the_next(job: Job, mpich: Mpi, store: str, manifests: str) -> None:
+def test_what_a_store_lacks_is_in_the_next(job: Job, store: Store, manifests: str) -> None:
     script = job.script(MISSES)
-    variables = {"MPIIMPORT_STORE": store, "MPIIMPORT_CACHE": "auto", "MPIIMPORT_MANIFESTS": manifests}
-    first = kept(job, mpich, 2, script, store, MPIIMPORT_MANIFESTS=manifests)
-    (link,) = Path(store).glob("*/programs/*")
+    first = store.kept(2, script, MPIIMPORT_MANIFESTS=manifests)
+    (link,) = store.path.glob("*/programs/*")
     before = link.readlink()
-    (filling,) = Path(store).glob("*/filling/*")
+    (filling,) = store.path.glob("*/filling/*")
     os.utime(filling, (0, 0))
-    second = job.run(mpich, 1, script, **variables)
+    second = store.run(1, script, MPIIMPORT_MANIFESTS=manifests)
     wait_for(lambda: link.readlink() != before)
-    third = job.run(mpich, 1, script, **variables)
+    third = store.run(1, script, MPIIMPORT_MANIFESTS=manifests)
     # A module that the store lacks is read the ordinary way by whoever needs it.
     assert (first.status, second.status, third.status) == (0, 0, 0), third.stderr
     newest = link.readlink()
-    assert not list(Path(store).glob("*/wanted/*")) and newest != before
-    assert "colorsys" in listing(Path(store), newest)
+    assert not list(store.path.glob("*/wanted/*")) and newest != before
+    assert "colorsys" in listing(store.path, newest)
 
 
 def listing(store: Path, link: Path) -> str:
@@ -265,30 +280,14 @@ def listing(store: Path, link: Path) -> str:
 BRUTAL = "import os, signal; import numpy; os.kill(os.getpid(), signal.SIGKILL)"
 
 
-def test_processes_that_are_killed_leave_a_store_that_goes_on_serving(job: Job, mpich: Mpi, store: str) -> None:
+def test_processes_that_are_killed_leave_a_store_that_goes_on_serving(job: Job, store: Store) -> None:
     killed = job.script(BRUTAL)
     for _ in range(3):
-        assert kept(job, mpich, 1, killed, store).status
-    outcome = kept(job, mpich, 2, job.script(SHOW, "show.py"), store)
+        assert store.kept(1, killed).status
+    outcome = store.kept(2, job.script(SHOW, "show.py"))
     assert outcome.lines() == ["served no MPI"] * 2, outcome.stderr
-    environment = job.environment(mpich, MPIIMPORT_STORE=store)
-    stopped = run([str(job.prefix / "bin" / "mpiimport"), "session", "stop"], environment, 60)
-    assert (stopped.status, list(Path(store).iterdir())) == (0, []), stopped.stderr
-
-
-@pytest.mark.parametrize("part", ["index", "code"])
-def test_damage_leads_to_ordinary_imports(job: Job, mpich: Mpi, store: str, part: str) -> None:
-    script = job.script("import numpy, json, email.message; print(json.dumps([1]))")
-    assert kept(job, mpich, 1, script, store).lines() == ["[1]"]
-    (file,) = Path(store).glob(f"*/stores/*/{part}")
-    content = bytearray(file.read_bytes())
-    for position in range(0, len(content), 97):
-        content[position] ^= 0xFF
-    file.write_bytes(content)
-    outcome = job.run(mpich, 1, script, MPIIMPORT_STORE=store, MPIIMPORT_CACHE="auto")
-    assert (outcome.status, outcome.lines()) == (0, ["[1]"]), outcome.stderr
-    # It is given up, and another one is filled.
-    assert outcome.ours() == []
+    stopped = store.session("stop")
+    assert (stopped.status, list(store.path.iterdir())) == (0, []), stopped.stderr
 
 
 # Has more than its share of memory once what fills the store has begun.
@@ -298,53 +297,44 @@ ballast = bytearray(int(sys.argv[1]))
 print("done", flush=True)
 time.sleep(20)
 """
-MEMORY = Path("/sys/fs/cgroup/memory")
 
 
-@pytest.mark.skipif(not os.access(MEMORY, os.W_OK), reason="no control group for memory, version 1, can be made")
-def test_where_memory_runs_out_the_filling_ends_and_not_the_task(job: Job, mpich: Mpi, store: str) -> None:
-    group = MEMORY / f"mpiimport-test-{os.getpid()}"
-    group.mkdir()
-    try:
-        limit = 100 << 20
-        (group / "memory.limit_in_bytes").write_text(str(limit))
-        into = ["sh", "-c", 'echo $$ > "$0"/tasks; exec "$@"', str(group)]
-        words = [*into, *job.python("early"), str(job.script(LARGE)), str(limit * 6 // 10)]
-        environment = job.environment(mpich, MPIIMPORT="1", MPIIMPORT_CACHE="auto", MPIIMPORT_STORE=store)
-        outcome = run(words, environment, 60, job.directory)
-        assert (outcome.status, outcome.stdout, outcome.stderr) == (0, "done\n", "")
-        killed = dict(line.split() for line in (group / "memory.oom_control").read_text().splitlines())["oom_kill"]
-        assert int(killed) > 0 and not list(Path(store).glob("*/programs/*"))
-    finally:
-        wait_for(lambda: not (group / "tasks").read_text())
-        group.rmdir()
+def test_where_memory_runs_out_the_filling_ends_and_not_the_task(
+    job: Job, store: Store, limited_to: Callable[[int], Path]
+) -> None:
+    limit = 100 << 20
+    group = limited_to(limit)
+    into = ["sh", "-c", 'echo $$ > "$0"/tasks; exec "$@"', str(group)]
+    words = [*into, *job.python("early"), str(job.script(LARGE)), str(limit * 6 // 10)]
+    outcome = run(words, store.environment(), 60, job.directory)
+    assert (outcome.status, outcome.stdout, outcome.stderr) == (0, "done\n", "")
+    killed = dict(line.split() for line in (group / "memory.oom_control").read_text().splitlines())["oom_kill"]
+    assert int(killed) > 0 and not store.programs()
 
 
-def test_a_filling_that_stands_still_holds_nobody_up(job: Job, mpich: Mpi, store: str) -> None:
+def test_a_filling_that_stands_still_holds_nobody_up(job: Job, store: Store) -> None:
     script = job.script(SHOW)
-    variables = {"MPIIMPORT_STORE": store, "MPIIMPORT_CACHE": "auto"}
-    first = job.run(mpich, 1, script, **variables)
+    first = store.run(1, script)
     (pid,) = [pid for pid, words in running(lambda directory: directory == job.directory) if str(script) in words]
     os.kill(pid, signal.SIGSTOP)
     try:
-        second = job.run(mpich, 2, script, **variables)
+        second = store.run(2, script)
         assert (first.lines(), second.lines()) == (["plain no MPI"], ["plain no MPI"] * 2)
-        waiting = job.keep(script, MPIIMPORT_STORE=store, MPIIMPORT_DEADLINE="2")
+        waiting = store.fill(script, MPIIMPORT_DEADLINE="2")
         assert waiting.status == 1 and "another process has been filling it" in waiting.stderr
     finally:
         os.kill(pid, signal.SIGCONT)
-    wait_for(lambda: list(Path(store).glob("*/programs/*")))
-    assert job.run(mpich, 2, script, **variables).lines() == ["served no MPI"] * 2
+    wait_for(store.programs)
+    assert store.run(2, script).lines() == ["served no MPI"] * 2
 
 
-def test_modules_import_from_one_store_in_whatever_directory_they_run(job: Job, mpich: Mpi, store: str) -> None:
+def test_modules_import_from_one_store_in_whatever_directory_they_run(job: Job, store: Store) -> None:
     make(job.directory / "lib" / "pack" / "task.py", SHOW)
     for name in ("one", "two"):
         make(job.directory / name / "data.py", "")
     make(job.directory / "own" / "pack" / "task.py", "print('its own')")
     settle(*job.directory.rglob("*"))
-    variables = {"MPIIMPORT_STORE": store, "PYTHONPATH": str(job.directory / "lib")}
-    environment = job.environment(mpich, MPIIMPORT="1", MPIIMPORT_CACHE="auto", **variables)
+    environment = store.environment(PYTHONPATH=str(job.directory / "lib"))
     words = [*job.python("early"), "-m", "pack.task"]
     filled = run(words, {**environment, "MPIIMPORT_FILL": "1"}, 60, job.directory / "one")
     assert filled.status == 0, filled.stderr
@@ -355,62 +345,56 @@ def test_modules_import_from_one_store_in_whatever_directory_they_run(job: Job, 
     assert run(words, environment, 60, job.directory / "two").stdout == "plain no MPI\n"
 
 
-def test_a_session_is_started_shown_and_stopped(job: Job, mpich: Mpi, store: str) -> None:
+def test_a_session_is_started_shown_and_stopped(job: Job, store: Store) -> None:
     script = job.script(SHOW)
-    command = str(job.prefix / "bin" / "mpiimport")
-    environment = job.environment(mpich, **{**job.switches("module"), "MPIIMPORT_STORE": store})
-    nothing = run([command, "session", "status"], environment, 60)
+    own = job.switches("module")
+    nothing = store.session("status")
     assert (nothing.status, nothing.stdout) == (1, "no stores are kept on this node\n"), nothing.stderr
-    started = run(
-        [command, "session", "start", "--", *job.python("module"), str(script)], environment, 60, job.directory
-    )
+    started = store.session("start", "--", *job.python("module"), str(script), **own)
     assert (started.status, started.stdout, started.stderr) == (0, "", "")
-    shown = run([command, "session", "status"], environment, 60)
+    shown = store.session("status")
     assert shown.status == 0 and f"script {script}: " in shown.stdout, shown.stderr
     assert shown.stdout.endswith(", no process so far\n")
-    outcome = job.run(mpich, 2, script, entry_point="module", MPIIMPORT_STORE=store, MPIIMPORT_CACHE="auto")
+    outcome = store.run(2, script, entry_point="module")
     assert outcome.lines() == ["served no MPI"] * 2, outcome.stderr
-    shown = run([command, "session", "status"], environment, 60)
+    shown = store.session("status")
     assert ", 2 processes so far, the last " in shown.stdout and shown.stdout.endswith(", 0 now\n")
-    plain = run([command, "session", "start", "--", "true"], environment, 60)
+    plain = store.session("start", "--", "true")
     assert plain.status == 1 and "filled no store" in plain.stderr
     # In a batch job it may have started ranks on other nodes.
-    elsewhere = run([command, "session", "start", "--", "true"], {**environment, "JOB_ID": "77"}, 60)
+    elsewhere = store.session("start", "--", "true", JOB_ID="77")
     assert elsewhere.status == 0 and "true kept no store on this node" in elsewhere.stderr
-    stopped = run([command, "session", "stop"], environment, 60)
-    assert (stopped.status, stopped.stdout, list(Path(store).iterdir())) == (0, "", [])
+    stopped = store.session("stop")
+    assert (stopped.status, stopped.stdout, list(store.path.iterdir())) == (0, "", [])
 
 
-def test_a_batch_job_keeps_nothing_unless_it_asks_for_it(job: Job, mpich: Mpi, store: str) -> None:
+def test_a_batch_job_keeps_nothing_unless_it_asks_for_it(job: Job, store: Store) -> None:
     script = job.script(SHOW)
-    variables = {"MPIIMPORT_STORE": store, "SLURM_JOB_ID": "77"}
-    outcome = job.run(mpich, 1, script, MPIIMPORT_CACHE="auto", **variables)
-    assert (outcome.lines(), list(Path(store).iterdir())) == (["plain no MPI"], [])
-    assert kept(job, mpich, 1, script, store, SLURM_JOB_ID="77").lines() == ["served no MPI"]
-    (place,) = Path(store).iterdir()
+    outcome = store.run(1, script, SLURM_JOB_ID="77")
+    assert (outcome.lines(), list(store.path.iterdir())) == (["plain no MPI"], [])
+    assert store.kept(1, script, SLURM_JOB_ID="77").lines() == ["served no MPI"]
+    (place,) = store.path.iterdir()
     assert place.name.endswith(".77")
 
 
-def test_a_report_names_the_store(job: Job, mpich: Mpi, store: str) -> None:
+def test_a_report_names_the_store(job: Job, store: Store) -> None:
     script = job.script(SHOW)
     file = job.directory / "run.json"
-    outcome = kept(job, mpich, 1, script, store, MPIIMPORT_REPORT=str(file))
+    outcome = store.kept(1, script, MPIIMPORT_REPORT=str(file))
     assert outcome.lines() == ["served no MPI"], outcome.stderr
     report = json.loads(file.read_text())
     schema = json.loads((job.prefix / "lib" / "mpiimport" / "host" / "report" / "report.schema.json").read_text())
     jsonschema.validate(report, schema)
     cached_store, spared = report["cached_store"], report["estimated_path_calls_saved"]
-    assert cached_store["directory"].startswith(store) and report["answered"]["python_modules"]["root"] > 50
+    assert cached_store["directory"].startswith(str(store.path)) and report["answered"]["python_modules"]["root"] > 50
     assert cached_store["validated"] > 0 and spared > 0 and cached_store["uses"] == 1
 
 
-def test_a_job_on_several_nodes_is_served_as_always(job: Job, mpich: Mpi, store: str) -> None:
+def test_a_job_on_several_nodes_is_served_as_always(job: Job, store: Store) -> None:
     """A launcher that does not say how many ranks are on this node stands for one that starts some elsewhere."""
     script = job.script(SHOW)
-    assert kept(job, mpich, 2, script, store).lines() == ["served no MPI"] * 2
-    hidden = ["env", "-u", "MPI_LOCALNRANKS", *job.python("early"), str(script)]
-    variables = job.environment(mpich, **job.switches("early"), MPIIMPORT_STORE=store, MPIIMPORT_CACHE="auto")
-    outcome = run([*mpich.command(2), *hidden], variables, 60, job.directory)
+    assert store.kept(2, script).lines() == ["served no MPI"] * 2
+    outcome = store.run(2, script, wrapper=("env", "-u", "MPI_LOCALNRANKS"))
     assert outcome.lines() == ["served MPI"] * 2, outcome.stderr
 
 
@@ -427,14 +411,13 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
-def test_children_import_from_the_store_and_leave_it(job: Job, mpich: Mpi, store: str, method: str) -> None:
+def test_children_import_from_the_store_and_leave_it(job: Job, store: Store, method: str) -> None:
     script = job.script(POOL)
-    variables = {"MPIIMPORT_STORE": store, "MPIIMPORT_CACHE": "auto"}
-    assert job.keep(script, method, MPIIMPORT_STORE=store).status == 0
+    assert store.fill(script, method).status == 0
     for _ in range(2):
-        outcome = job.run(mpich, 1, script, method, **variables)
+        outcome = store.run(1, script, method)
         assert outcome.lines() == ["Imports Imports Imports Imports"], outcome.stderr
-    assert len(list(Path(store).glob("*/stores/*"))) == 1
+    assert len(list(store.path.glob("*/stores/*"))) == 1
 
 
 # Which copies of libraries of the tree are mapped.
@@ -445,70 +428,77 @@ with open("/proc/self/maps") as maps:
 """
 
 
-def test_libraries_are_left_to_the_linker_which_may_find_others(job: Job, mpich: Mpi, store: str) -> None:
-    assert kept(job, mpich, 1, job.script(COPIES), store).lines() == ["original"]
+def test_libraries_are_left_to_the_linker_which_may_find_others(job: Job, store: Store) -> None:
+    assert store.kept(1, job.script(COPIES)).lines() == ["original"]
 
 
-def test_nothing_is_kept_of_a_tree_whose_files_do_not_tell_of_changes(job: Job, mpich: Mpi, store: str) -> None:
+def test_nothing_is_kept_of_a_tree_whose_files_do_not_tell_of_changes(job: Job, store: Store) -> None:
     lib, empty = job.directory / "lib", job.directory / "empty"
     make(lib / "inside.py", "")
     empty.mkdir()
     script = job.script("import inside")
     settle(*job.directory.rglob("*"))
     mount = f'mount -t overlay overlay -o lowerdir={lib}:{empty} {lib} && exec "$@"'
-    environment = job.environment(
-        mpich, **job.switches("early"), MPIIMPORT_STORE=store, MPIIMPORT_FILL="1", PYTHONPATH=str(lib)
-    )
+    environment = store.environment(**job.switches("early"), MPIIMPORT_FILL="1", PYTHONPATH=str(lib))
     command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, "sh", *job.python("early")]
     refused = run([*command, str(script)], environment, 60)
     assert refused.status == 1 and "lies on overlay" in refused.stderr, refused.stderr
 
 
-def test_a_damaged_store_is_given_up_without_a_word(job: Job, mpich: Mpi, store: str) -> None:
-    script = job.script(SHOW)
-    assert kept(job, mpich, 1, script, store).lines() == ["served no MPI"]
-    for part in ("index", "code"):
-        (damaged,) = Path(store).glob("*/stores/*")
-        (damaged / part).unlink()
-        (filling,) = Path(store).glob("*/filling/*")
-        os.utime(filling, (0, 0))
-        variables = {"MPIIMPORT_STORE": store, "MPIIMPORT_CACHE": "auto"}
-        first = job.run(mpich, 1, script, **variables)
-        assert (first.lines(), first.stderr) == (["plain no MPI"], "")
-        wait_for(lambda: list(Path(store).glob("*/programs/*")))
-        assert job.run(mpich, 1, script, **variables).lines() == ["served no MPI"]
+def flip(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    for position in range(0, len(content), 97):
+        content[position] ^= 0xFF
+    file.write_bytes(content)
 
 
-def test_ranks_that_fill_a_store_together_fill_it_once(job: Job, mpich: Mpi, store: str) -> None:
+@pytest.mark.parametrize("damage", [flip, Path.unlink])
+@pytest.mark.parametrize("part", ["index", "code"])
+def test_a_damaged_store_is_given_up_without_a_word(
+    job: Job, store: Store, part: str, damage: Callable[[Path], None]
+) -> None:
     script = job.script(SHOW)
-    filled = job.run(mpich, 3, script, MPIIMPORT_STORE=store, MPIIMPORT_FILL="1")
+    assert store.kept(1, script).lines() == ["served no MPI"]
+    (file,) = store.path.glob(f"*/stores/*/{part}")
+    damage(file)
+    (filling,) = store.path.glob("*/filling/*")
+    os.utime(filling, (0, 0))
+    first = store.run(1, script)
+    assert (first.lines(), first.stderr) == (["plain no MPI"], "")
+    wait_for(store.programs)
+    assert store.run(1, script).lines() == ["served no MPI"]
+
+
+def test_ranks_that_fill_a_store_together_fill_it_once(job: Job, store: Store) -> None:
+    script = job.script(SHOW)
+    filled = store.run(3, script, MPIIMPORT_FILL="1")
     assert (filled.status, filled.stdout, filled.stderr) == (0, "", "")
-    assert len(list(Path(store).glob("*/stores/*"))) == 1
+    assert len(list(store.path.glob("*/stores/*"))) == 1
 
 
 @pytest.mark.parametrize("program", ["no-such-program.py", "broken.py"])
-def test_a_program_that_cannot_run_has_no_store(job: Job, store: str, program: str) -> None:
+def test_a_program_that_cannot_run_has_no_store(job: Job, store: Store, program: str) -> None:
     job.script("def", "broken.py")
-    filled = job.keep(program, MPIIMPORT_STORE=store)
+    filled = store.fill(program)
     assert filled.status == 1 and f"{program} cannot be read or compiled" in filled.stderr
 
 
 @pytest.mark.parametrize("name", ["nosuchmod", "json.nosuchmod", "nosuch.mod"])
 @pytest.mark.parametrize("entry_point", ["early", "module"])
-def test_a_module_that_is_nowhere_has_no_store(job: Job, store: str, name: str, entry_point: str) -> None:
-    filled = job.keep("-m", name, entry_point=entry_point, MPIIMPORT_STORE=store)
+def test_a_module_that_is_nowhere_has_no_store(job: Job, store: Store, name: str, entry_point: str) -> None:
+    filled = store.fill("-m", name, entry_point=entry_point)
     assert filled.status == 1 and f"no module {name} is found" in filled.stderr, filled
-    assert not list(Path(store).glob("*/programs/*"))
+    assert not list(store.path.glob("*/programs/*"))
 
 
 @pytest.mark.parametrize("name", ["json.tool", "json", "task", "stated.task", "zipped"])
-def test_a_module_that_is_somewhere_has_one(job: Job, store: str, name: str) -> None:
+def test_a_module_that_is_somewhere_has_one(job: Job, store: Store, name: str) -> None:
     """In a package, in the current directory, in a namespace package, in an archive; a package that cannot be run."""
     for place in ("task.py", "stated/task.py"):
         job.script("print(1)", place)
     with zipfile.ZipFile(job.directory / "archive.zip", "w") as archive:
         archive.writestr("zipped.py", "print(1)")
-    filled = job.keep("-m", name, MPIIMPORT_STORE=store, PYTHONPATH=str(job.directory / "archive.zip"))
+    filled = store.fill("-m", name, PYTHONPATH=str(job.directory / "archive.zip"))
     assert filled.status == 0, filled
 
 
@@ -520,55 +510,38 @@ NEVER_FILLED = {
 }
 
 
-@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
 @pytest.mark.parametrize("case", NEVER_FILLED)
-def test_a_filling_never_runs_the_program(job: Job, store: str, case: str, entry_point: str) -> None:
-    filled = job.keep(job.script("print('ran')"), entry_point=entry_point, MPIIMPORT_STORE=store, **NEVER_FILLED[case])
+def test_a_filling_never_runs_the_program(job: Job, store: Store, case: str, entry_point: str) -> None:
+    filled = store.fill(job.script("print('ran')"), entry_point=entry_point, **NEVER_FILLED[case])
     assert (filled.status, filled.stdout) == (1, "")
     (said,) = filled.ours()
     assert said.startswith("mpiimport: no store is kept: ")
 
 
-def test_closed_streams_stay_closed(job: Job, store: str) -> None:
-    script = job.script(
-        "import os\ntry: os.write(1, b'data')\nexcept OSError as exc: open('said', 'w').write(str(exc))"
-    )
-    assert job.keep(script, MPIIMPORT_STORE=store).status == 0
-    words = [*job.python("early"), str(script)]
-    variables = {"MPIIMPORT": "1", "MPIIMPORT_CACHE": "auto", "MPIIMPORT_STORE": store, "PATH": os.environ["PATH"]}
-    outcome = run(["bash", "-c", 'exec "$@" <&- >&-', "bash", *words], variables, 60, job.directory)
-    assert outcome.status == 0, outcome.stderr
-    assert "Bad file descriptor" in (job.directory / "said").read_text()
-    assert [uses(str(path)) for path in Path(store).glob("*/stores/*")] == [0]
-
-
-def test_a_place_of_which_parts_are_gone_is_made_whole_or_removed(job: Job, mpich: Mpi, store: str) -> None:
+def test_a_place_of_which_parts_are_gone_is_made_whole_or_removed(job: Job, store: Store) -> None:
     script = job.script(SHOW)
-    assert job.keep(script, MPIIMPORT_STORE=store).status == 0
-    (place,) = Path(store).iterdir()
-    environment = job.environment(mpich, MPIIMPORT_STORE=store)
-    command = [str(job.prefix / "bin" / "mpiimport"), "session"]
+    assert store.fill(script).status == 0
+    (place,) = store.path.iterdir()
     (lock,) = place.glob("stores/*/lock")
     lock.unlink()
     for part in ("filling", "programs"):
         shutil.rmtree(place / part)
-        assert run([*command, "status"], environment, 60).stderr == ""
-    assert kept(job, mpich, 2, script, store).lines() == ["served no MPI"] * 2
+        assert store.session("status").stderr == ""
+    assert store.kept(2, script).lines() == ["served no MPI"] * 2
     shutil.rmtree(place / "wanted")
     (lock,) = place.glob("stores/*/lock")
     lock.unlink()
-    stopped = run([*command, "stop"], environment, 60)
-    assert (stopped.status, stopped.stderr, list(Path(store).iterdir())) == (0, "", [])
+    stopped = store.session("stop")
+    assert (stopped.status, stopped.stderr, list(store.path.iterdir())) == (0, "", [])
 
 
 THREADED = "import threading, time; threading.Thread(target=time.sleep, args=(1,)).start()"
 
 
-def test_a_process_that_has_threads_already_is_not_forked(job: Job, mpich: Mpi, store: str) -> None:
+def test_a_process_that_has_threads_already_is_not_forked(job: Job, store: Store) -> None:
     job.script(THREADED, "site/sitecustomize.py")
     script = job.script(SHOW)
-    path = f"{job.prefix / 'lib'}:{job.directory / 'site'}"
-    variables = {"MPIIMPORT_STORE": store, "MPIIMPORT_CACHE": "auto", "PYTHONPATH": path, "PYTHONWARNINGS": "error"}
-    outcome = job.run(mpich, 1, script, entry_point="module", **variables)
+    path = {"PYTHONPATH": f"{job.prefix / 'lib'}:{job.directory / 'site'}", "PYTHONWARNINGS": "error"}
+    outcome = store.run(1, script, entry_point="module", **path)
     assert (outcome.lines(), outcome.stderr) == (["plain no MPI"], "")
-    assert not list(Path(store).glob("*/filling/*"))
+    assert not list(store.path.glob("*/filling/*"))

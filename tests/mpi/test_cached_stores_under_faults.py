@@ -9,6 +9,7 @@ import pytest
 
 from lab.ranks import Mpi, Outcome, run
 from tests.conftest import Job, wait_for
+from tests.mpi.native import build
 
 # Imports before and after something happens to its store.
 LATER = """
@@ -96,9 +97,7 @@ def test_a_store_serves_where_nothing_more_can_be_written(job: Job, mpich: Mpi, 
 
 def test_where_no_file_can_be_locked_nothing_is_kept(job: Job, mpich: Mpi) -> None:
     """As in a home directory on NFS without its lock daemon."""
-    (job.directory / "no_locks.c").write_text(NO_LOCKS)
-    library = job.directory / "no_locks.so"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, job.directory / "no_locks.c"], check=True)
+    library = build(job.directory / "no_locks.so", NO_LOCKS)
     script = job.script(LATER.format(fault=""))
     for _ in range(2):
         outcome = task(job, mpich, script, job.stores(), LD_PRELOAD=str(library))

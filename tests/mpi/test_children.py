@@ -1,6 +1,7 @@
 """Children of a rank see what children of a plain rank see, and never start MPI by our doing."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -43,7 +44,6 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
 def test_children_see_plain_python(job: Job, mpich: Mpi, entry_point: str) -> None:
     child = job.script(CHILD, "child.py")
     parent = job.script(PARENT.replace("CHILD", repr(str(child))), "parent.py")
@@ -94,18 +94,16 @@ print("parent", type(numpy.__loader__).__name__, store.exists(), flush=True)
     "gone", ["", "import shutil; [shutil.rmtree(path, True) for path in Path(sys.argv[1]).iterdir()]"]
 )
 def test_a_forked_child_that_closes_everything_imports_and_says_nothing(
-    job: Job, mpich: Mpi, taken: str, gone: str
+    job: Job, mpich: Mpi, place: Path, taken: str, gone: str
 ) -> None:
-    place = job.directory / "place"
-    place.mkdir()
     script = job.script(CLOSES.format(taken=taken, gone=gone))
     # Python 3.12 and newer warn of a fork beside MPI's threads.
     variables = {"MPIIMPORT_STORE": str(place), "PYTHONWARNINGS": "ignore::DeprecationWarning"}
     outcome = job.run(mpich, 2, script, place, **variables)
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.lines() == ["child <a/>"] * 2 + ["parent StoreSourceLoader True"] * 2
+    assert (outcome.status, outcome.lines()) == (0, ["child <a/>"] * 2 + ["parent StoreSourceLoader True"] * 2), (
+        outcome.stderr
+    )
     assert outcome.stderr == ""
-    assert list(place.iterdir()) == []
 
 
 POOL = """
@@ -120,10 +118,10 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("entry_point", ["early", "sitecustomize"])
 def test_processes_that_mpi_spawns_are_plain(job: Job, mpi: Mpi, entry_point: str) -> None:
     outcome = job.run(mpi, 2, job.script(POOL), entry_point=entry_point)
-    assert (outcome.status, outcome.lines(), outcome.ours()) == (0, ["3 2"] * 2, []), outcome.stderr
+    assert outcome.printed() == ["3 2"] * 2
 
 
 @pytest.mark.parametrize("entry_point", ["early", "sitecustomize"])
 def test_mpi4py_futures_uses_the_ranks_of_the_job(job: Job, mpich: Mpi, entry_point: str) -> None:
     outcome = job.run(mpich, 2, "-m", "mpi4py.futures", job.script(POOL), entry_point=entry_point)
-    assert (outcome.status, outcome.lines(), outcome.ours()) == (0, ["3 2"], []), outcome.stderr
+    assert outcome.printed() == ["3 2"]

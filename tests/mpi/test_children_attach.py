@@ -1,14 +1,13 @@
 """Pythons that multiprocessing starts anew import from the node's store, without MPI and without a trace of us."""
 
 import json
-import time
 from pathlib import Path
 
 import pytest
 
 from lab.ranks import Mpi, Outcome
-from lab.syscalls import MARK, on_tree, trace
-from tests.conftest import Job
+from lab.syscalls import MARK, on_tree
+from tests.conftest import Job, wait_for
 
 METHODS = ("spawn", "forkserver")
 # What a rank and its child do: `work` runs in the child and returns what it sees there.
@@ -47,17 +46,10 @@ def program(job: Job, method: str, work: str) -> Path:
     return job.script(PROGRAM.format(method=method, work="\n    ".join(work.strip().splitlines())))
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_children_are_served(job: Job, mpich: Mpi, method: str) -> None:
-    outcome = served(job, mpich, program(job, method, SERVED))
-    assert (outcome.status, outcome.lines()) == (0, ["StoreSourceLoader"] * 2), outcome.stderr
-    assert outcome.ours() == []
-    assert stores(job) == []
-
-
-def test_children_are_served_with_open_mpi_too(job: Job, mpis: dict[str, Mpi]) -> None:
-    outcome = served(job, mpis["openmpi"], program(job, "spawn", SERVED))
-    assert (outcome.status, outcome.lines()) == (0, ["StoreSourceLoader"] * 2), outcome.stderr
+@pytest.mark.parametrize(("name", "method"), [*(("mpich", method) for method in METHODS), ("openmpi", "spawn")])
+def test_children_are_served(job: Job, mpis: dict[str, Mpi], name: str, method: str) -> None:
+    outcome = served(job, mpis[name], program(job, method, SERVED))
+    assert outcome.printed() == ["StoreSourceLoader"] * 2
     assert stores(job) == []
 
 
@@ -65,13 +57,7 @@ def test_children_are_served_with_open_mpi_too(job: Job, mpis: dict[str, Mpi]) -
 def test_an_attached_child_makes_no_path_call_on_what_the_snapshot_covers(
     job: Job, mpich: Mpi, tree: list[Path], method: str
 ) -> None:
-    text = program(job, method, f"os.path.exists('{MARK}imported')")
-    outcome, traces = trace(
-        job.command(mpich, 2, "early", text), job.environment(mpich, **job.switches("early")), job.directory
-    )
-    assert outcome.status == 0, outcome.stderr
-    assert len(traces) == 2
-    for found in traces:
+    for found in job.traced(mpich, 2, program(job, method, f"os.path.exists('{MARK}imported')"))[1]:
         # A child of the fork server is attached before it is forked, and opens nothing by itself.
         position = found.activated_at() or 0
         assert position or method == "forkserver"
@@ -126,10 +112,8 @@ if __name__ == "__main__":
 def test_a_child_that_outlives_its_parent_keeps_the_store_and_removes_it(job: Job, mpich: Mpi, end: str) -> None:
     outcome = served(job, mpich, job.script(ORPHAN + "    " + end))
     assert bool(outcome.status) == ("SIGKILL" in end), outcome.stderr
-    deadline = time.monotonic() + 60
-    while len(orphans := list(job.directory.glob("orphan-*"))) < 2 or stores(job):
-        assert time.monotonic() < deadline, (orphans, stores(job))
-        time.sleep(0.1)
+    wait_for(lambda: len(list(job.directory.glob("orphan-*"))) == 2 and not stores(job), 60)
+    orphans = job.directory.glob("orphan-*")
     assert {orphan.read_text() for orphan in orphans} == {"StoreSourceLoader 1\n"}
 
 
@@ -143,23 +127,22 @@ def test_a_child_that_is_killed_leaves_the_store_to_its_parent(job: Job, mpich: 
     assert stores(job) == []
 
 
-def test_without_a_store_a_child_is_a_plain_python(job: Job, mpich: Mpi) -> None:
-    script = program(job, "spawn", SERVED)
-    removal = "    import shutil; [shutil.rmtree(n, True) for n in os.listdir() if 'mpiimport-' in n]\n"
-    script.write_text(script.read_text().replace("    process.start()", removal + "    process.start()"))
-    outcome = served(job, mpich, script)
-    assert (outcome.status, outcome.lines()) == (0, ["SourceFileLoader"] * 2), outcome.stderr
-    assert outcome.stderr == ""
+BEFORE_THE_START = {
+    "no store": "import shutil; [shutil.rmtree(n, True) for n in os.listdir() if 'mpiimport-' in n]",
+    "invalidate_caches": "import importlib; importlib.invalidate_caches()",
+}
 
 
-def test_after_invalidate_caches_children_look_for_themselves(job: Job, mpich: Mpi) -> None:
+@pytest.mark.parametrize("case", BEFORE_THE_START)
+def test_without_a_store_or_after_invalidate_caches_children_look_for_themselves(
+    job: Job, mpich: Mpi, case: str
+) -> None:
     script = program(job, "spawn", SERVED)
-    text = script.read_text().replace(
-        "    process.start()", "    import importlib; importlib.invalidate_caches()\n    process.start()"
+    script.write_text(
+        script.read_text().replace("    process.start()", f"    {BEFORE_THE_START[case]}\n    process.start()")
     )
-    script.write_text(text)
     outcome = served(job, mpich, script)
-    assert (outcome.status, outcome.lines()) == (0, ["SourceFileLoader"] * 2), outcome.stderr
+    assert (outcome.status, outcome.lines(), outcome.stderr) == (0, ["SourceFileLoader"] * 2, "")
 
 
 def test_process_pools_are_served(job: Job, mpich: Mpi) -> None:

@@ -27,7 +27,7 @@ json.dump(seen, open(f"seen.{os.environ['PMI_RANK']}", "w"))
     ("closed", "entry_point"),
     crossed(
         ["<&- >&- 2>&-", "<&-", ">&-", "2>&-", ">&- 2>&-"],
-        ["early", "module", "sitecustomize", "snapshot"],
+        ["early", "module", "sitecustomize", "kept", "snapshot"],
     ),
 )
 def test_streams_that_are_closed_at_the_start_stay_closed(job: Job, mpich: Mpi, entry_point: str, closed: str) -> None:
@@ -35,6 +35,8 @@ def test_streams_that_are_closed_at_the_start_stay_closed(job: Job, mpich: Mpi, 
     found = []
     for start in ("plain", entry_point):
         variables = job.environment(mpich, **job.switches(start))
+        if start == "kept":
+            assert job.keep(script, entry_point=start).status == 0
         if start == "snapshot":
             settle(script)
             assert job.prepare([*mpich.command(1), *job.python(start), str(script)], variables) == ""
@@ -43,6 +45,9 @@ def test_streams_that_are_closed_at_the_start_stay_closed(job: Job, mpich: Mpi, 
         assert outcome.status == 0, outcome.stderr
         found.append([json.loads((job.directory / f"seen.{rank}").read_text()) for rank in range(2)])
     assert (entry_point == "snapshot") == job.has_read_a_snapshot()
+    if entry_point == "kept":
+        said = job.tool("session", "status", **variables).stdout
+        assert ", 2 processes so far, " in said and said.endswith(", 0 now\n"), said
     plain, served = found
     assert served == plain
     assert [None, None] in plain[0]

@@ -1,5 +1,7 @@
 """A store that is damaged under a running job leads to ordinary imports and one line on each rank; never to wrong code."""
 
+from pathlib import Path
+
 import pytest
 
 from lab.ranks import Mpi, Outcome
@@ -29,24 +31,21 @@ print("staged", sum("/mpiimport-" in line and "numpy" in line for line in open("
 """
 
 
-def run(job: Job, mpi: Mpi, text: str) -> Outcome:
+def run(job: Job, mpi: Mpi, place: Path, text: str) -> Outcome:
     """Run a program with its store in a place that no other job uses."""
-    place = job.directory / "place"
-    place.mkdir()
     outcome = job.run(mpi, 2, job.script(text), place, MPIIMPORT_STORE=str(place))
     assert outcome.status == 0, outcome.stderr
-    assert list(place.iterdir()) == []
     return outcome
 
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("damaged", ["code", "libraries"])
-def test_damage_is_gone_round_and_said_once(job: Job, mpich: Mpi, damaged: str, change: str) -> None:
+def test_damage_is_gone_round_and_said_once(job: Job, mpich: Mpi, place: Path, damaged: str, change: str) -> None:
     text = DAMAGE.replace("DAMAGED", repr(damaged)).replace("CHANGE", CHANGES[change]) + USE
     if damaged == "code" and change == "flipped":
         # Any of the code, wherever it lies.
         text = text.replace("content[:4096]", "content")
-    outcome = run(job, mpich, text)
+    outcome = run(job, mpich, place, text)
     result = '<?xml version="1.0" ?><a/> 1.0 StoreSourceLoader'
     assert [line for line in outcome.lines() if not line.startswith("staged")] == [result] * 2
     assert ("staged 0" in outcome.lines()) == (damaged == "libraries")
@@ -54,8 +53,8 @@ def test_damage_is_gone_round_and_said_once(job: Job, mpich: Mpi, damaged: str, 
     assert sorted(outcome.ours()) == [said.format(rank) for rank in range(2)]
 
 
-def test_an_undamaged_store_is_not_complained_about(job: Job, mpich: Mpi) -> None:
+def test_an_undamaged_store_is_not_complained_about(job: Job, mpich: Mpi, place: Path) -> None:
     text = DAMAGE.replace("DAMAGED", "'code'").replace("CHANGE", "pass") + USE
-    outcome = run(job, mpich, text)
+    outcome = run(job, mpich, place, text)
     assert outcome.ours() == []
     assert "staged 0" not in outcome.lines()

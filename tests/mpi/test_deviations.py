@@ -17,10 +17,7 @@ finders = [finder for finder in sys.path_importer_cache.values() if finder is no
 hooks = [(hook.__name__, hook.__qualname__, hook.__module__, type(hook).__name__) for hook in sys.path_hooks]
 print(hooks, all(isinstance(finder, FileFinder) for finder in finders))
 """
-    script = job.script(text)
-    plain = job.run(mpich, 2, script, entry_point="plain").lines()
-    for entry_point in ("early", "module", "sitecustomize"):
-        assert job.run(mpich, 2, script, entry_point=entry_point).lines() == plain
+    assert job.same(mpich, 2, job.script(text), entry_points=("early", "module", "sitecustomize"))
 
 
 def test_archives_of_the_standard_library_are_opened_by_a_wrapper(job: Job, mpich: Mpi) -> None:
@@ -55,8 +52,8 @@ except ModuleNotFoundError:
     print("found after invalidate_caches")
 """
     script = job.script(text)
-    job.script("", "site-packages/part/__init__.py")
-    served = job.run(mpich, 2, script, PYTHONPATH=str(job.directory / "site-packages"))
+    library = job.files({"part/__init__.py": ""}, "site-packages")
+    served = job.run(mpich, 2, script, PYTHONPATH=library)
     assert served.lines() == ["found after invalidate_caches"] * 2, served.stderr
 
 
@@ -78,10 +75,9 @@ if rank == 1:
     module = importlib.import_module(sys.argv[1])
     print(module.value, importlib.reload(module).value)
 """
-    job.script("", "site-packages/part/__init__.py")
-    module = job.script("value = 'first'", "site-packages/part/one.py")
-    py_compile.compile(str(module), doraise=True)
-    served = job.run(mpich, 2, job.script(text), "part.one", PYTHONPATH=str(job.directory / "site-packages"))
+    library = job.files({"part/__init__.py": "", "part/one.py": "value = 'first'"}, "site-packages")
+    py_compile.compile(f"{library}/part/one.py", doraise=True)
+    served = job.run(mpich, 2, job.script(text), "part.one", PYTHONPATH=library)
     assert served.lines() == ["first changed"], served.stderr
 
 

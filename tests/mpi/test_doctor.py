@@ -7,22 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from lab.ranks import Mpi, Outcome, run
-from tests.conftest import ROOT, Job
+from lab.ranks import Mpi, Outcome
+from tests.conftest import ROOT, Job, write_profile
 
 SCREEN = 24, 110
 Doctor = Callable[..., Outcome]
 
 
 @pytest.fixture
-def doctor(prefix: Path, job: Job, mpich: Mpi, tmp_path: Path) -> Doctor:
-    """Runs it for the Python of the tests, with MPICH at hand."""
+def doctor(job: Job, mpich: Mpi) -> Doctor:
+    """Runs it for the Python of the tests, with MPICH at hand, behind the directories of ``front``."""
 
-    def examine(*words: str, python: str | Path = sys.executable, **changes: str) -> Outcome:
+    def examine(*words: str, python: str | Path = sys.executable, front: Path | str = "", **changes: str) -> Outcome:
         path = f"{mpich.prefix / 'bin'}:/usr/bin:/bin"
-        environment = job.environment(mpich, **{"PATH": path, **changes})
-        command = [str(prefix / "bin" / "mpiimport"), "doctor", "--python", str(python), *words]
-        return run(command, environment, 120, tmp_path)
+        environment = job.environment(mpich, **{"PATH": f"{front}:{path}" if front else path, **changes})
+        return job.tool("doctor", "--python", python, *words, seconds=120, **environment)
 
     return examine
 
@@ -88,8 +87,7 @@ def test_a_profile_that_launches_pass_over_is_wrong(doctor: Doctor, tmp_path: Pa
     own.mkdir(parents=True)
     variables = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
     assert doctor(**variables).status == 0
-    default = own / "default.yaml"
-    default.write_text("schema_version: 1\nname: default\ndescription: broken\nmounds: []\n")
+    default = write_profile(own / "default.yaml", "mounds: []\n")
     outcome = doctor(**variables)
     assert outcome.status == 1 and f"{default}:4" in facts(outcome)["WRONG"], outcome.stdout
     default.unlink()
@@ -114,12 +112,13 @@ def test_a_store_leaves_nothing_behind(doctor: Doctor, stores: Callable[[], list
 @pytest.mark.parametrize(
     ("changes", "cause", "remedy"),
     [
+        ({"python": "/nowhere/python3"}, "cannot run /nowhere/python3", "No such file or directory"),
         ({"MPI4PY_LIBMPI": "/nowhere/libmpi.so.12"}, "mpi4py does not load", "No such file"),
         ({"MPIIMPORT_STORE": "/proc"}, "no place for the store: /proc", "name one with MPIIMPORT_STORE"),
         ({"MPIIMPORT_INIT": "off"}, "no job would be served: MPI is not to be started", "MPIIMPORT_INIT=off"),
         ({"MPIIMPORT_READERS": "many"}, "no job would be served", "MPIIMPORT_READERS takes a number"),
     ],
-    ids=["no library", "no store", "switched off", "odd option"],
+    ids=["no python", "no library", "no store", "switched off", "odd option"],
 )
 def test_what_is_wrong_is_said_with_its_remedy(
     doctor: Doctor, changes: dict[str, str], cause: str, remedy: str
@@ -127,6 +126,12 @@ def test_what_is_wrong_is_said_with_its_remedy(
     outcome = doctor(**changes)
     assert outcome.status == 1
     assert cause in facts(outcome)["WRONG"] and remedy in facts(outcome)["WRONG"], outcome.stdout
+
+
+def test_a_launcher_of_another_mpi_is_wrong(doctor: Doctor, mpis: dict[str, Mpi]) -> None:
+    outcome = doctor(MPI4PY_LIBMPI=str(mpis["openmpi"].library))
+    assert outcome.status == 1
+    assert "starts jobs of mpich, and the library is openmpi's: every rank would be 0 of 1" in facts(outcome)["WRONG"]
 
 
 def test_no_launcher_is_wrong(doctor: Doctor, tmp_path: Path) -> None:
@@ -137,21 +142,15 @@ def test_no_launcher_is_wrong(doctor: Doctor, tmp_path: Path) -> None:
     assert "is on PATH: load the module of the MPI" in facts(outcome)["WRONG"]
 
 
-def test_a_launcher_that_fails_has_no_version(doctor: Doctor, tmp_path: Path, mpich: Mpi) -> None:
+def test_a_launcher_that_fails_has_no_version(doctor: Doctor, tmp_path: Path) -> None:
     srun = tmp_path / "srun"
     srun.write_text(
         "#!/bin/sh\necho 'srun: error: no DNS SRV record' >&2; echo 'srun: fatal: no configuration' >&2; exit 1\n"
     )
     srun.chmod(0o755)
-    outcome = doctor(PATH=f"{tmp_path}:{mpich.prefix / 'bin'}:/usr/bin:/bin")
+    outcome = doctor(front=tmp_path)
     assert outcome.status == 0, outcome.stdout
     assert facts(outcome)["launcher"].endswith(f"; it does not answer --version: srun: fatal: no configuration, {srun}")
-
-
-def test_a_launcher_of_another_mpi_is_wrong(doctor: Doctor, mpis: dict[str, Mpi]) -> None:
-    outcome = doctor(MPI4PY_LIBMPI=str(mpis["openmpi"].library))
-    assert outcome.status == 1
-    assert "starts jobs of mpich, and the library is openmpi's: every rank would be 0 of 1" in facts(outcome)["WRONG"]
 
 
 def test_a_python_that_is_not_served_is_wrong(doctor: Doctor, tmp_path: Path) -> None:
@@ -167,21 +166,11 @@ def test_a_python_that_is_not_served_is_wrong(doctor: Doctor, tmp_path: Path) ->
     assert "only CPython 3.10 and newer is served" in facts(outcome)["WRONG"], outcome.stdout
 
 
-def test_a_python_that_is_not_there_is_wrong(doctor: Doctor) -> None:
-    outcome = doctor(python="/nowhere/python3")
-    assert outcome.status == 1
-    assert "cannot run /nowhere/python3: No such file or directory" in facts(outcome)["WRONG"]
-
-
-def test_why_a_profile_cannot_be_used(doctor: Doctor) -> None:
+def test_a_profile_is_applied_or_why_it_cannot_be(doctor: Doctor, tmp_path: Path) -> None:
+    profile = write_profile(tmp_path / "tight.yaml", "service: {store: /proc}\n")
+    assert "no place for the store: /proc" in facts(doctor("--profile", str(profile)))["WRONG"]
     outcome = doctor("--profile", "nope")
     assert outcome.status == 1 and 'there is no profile "nope" (known: ' in outcome.stderr, outcome
-
-
-def test_a_profile_is_applied(doctor: Doctor, tmp_path: Path) -> None:
-    profile = tmp_path / "tight.yaml"
-    profile.write_text("schema_version: 1\nname: tight\ndescription: x\nservice: {store: /proc}\n")
-    assert "no place for the store: /proc" in facts(doctor("--profile", str(profile)))["WRONG"]
 
 
 def a_runtime(directory: Path, name: str, version: str, plugins: str) -> Path:
@@ -193,13 +182,12 @@ def a_runtime(directory: Path, name: str, version: str, plugins: str) -> Path:
     return runtime
 
 
-def test_the_shim_is_found_and_told_from_the_runtime(doctor: Doctor, prefix: Path, tmp_path: Path, mpich: Mpi) -> None:
+def test_the_shim_is_found_and_told_from_the_runtime(doctor: Doctor, prefix: Path, tmp_path: Path) -> None:
     runtime = a_runtime(tmp_path, "apptainer", "echo apptainer version 9.9", "exit 1")
-    path = f"{runtime.parent}:{mpich.prefix / 'bin'}:/usr/bin:/bin"
-    without = facts(doctor(PATH=path))
+    without = facts(doctor(front=runtime.parent))
     assert f"apptainer version 9.9, {runtime}" in without["containers"]
     assert without["entry point"].startswith(f"no --mpiimport yet: export PATH={prefix / 'shim'}:$PATH")
-    shimmed = facts(doctor(PATH=f"{prefix / 'shim'}:{path}"))
+    shimmed = facts(doctor(front=f"{prefix / 'shim'}:{runtime.parent}"))
     assert shimmed["containers"] == without["containers"]
     assert shimmed["entry point"] == f"--mpiimport by the shim in {prefix / 'shim'}"
 
@@ -224,18 +212,18 @@ OURS = "mpiimport.org/plugin"
     ("name", "version"), [("apptainer", "apptainer version 1.3.6"), ("singularity", "singularity-ce version 4.3.7")]
 )
 def test_the_plugin_is_an_entry_point_where_it_is_enabled(
-    doctor: Doctor, tmp_path: Path, mpich: Mpi, name: str, version: str, lines: list[str], has_it: bool
+    doctor: Doctor, tmp_path: Path, name: str, version: str, lines: list[str], has_it: bool
 ) -> None:
     listed = "; ".join(f"echo '{line}'" for line in lines)
     runtime = a_runtime(tmp_path, name, f"echo {version}", listed)
-    found = facts(doctor(PATH=f"{runtime.parent}:{mpich.prefix / 'bin'}:/usr/bin:/bin"))
+    found = facts(doctor(front=runtime.parent))
     assert f"{version}, {runtime}" in found["containers"]
     assert found["entry point"].startswith("--mpiimport by the plugin" if has_it else "no --mpiimport yet")
 
 
-def test_a_runtime_built_without_plugins_has_none(doctor: Doctor, tmp_path: Path, mpich: Mpi) -> None:
+def test_a_runtime_built_without_plugins_has_none(doctor: Doctor, tmp_path: Path) -> None:
     refusal = "echo 'FATAL:   unknown command' >&2; exit 255"
     runtime = a_runtime(tmp_path, "apptainer", "echo apptainer version 1.5.0-1.el9", refusal)
-    outcome = doctor(PATH=f"{runtime.parent}:{mpich.prefix / 'bin'}:/usr/bin:/bin")
+    outcome = doctor(front=runtime.parent)
     assert facts(outcome)["entry point"].startswith("no --mpiimport yet")
     assert outcome.status == 0, outcome.stdout

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.ranks import Mpi, Outcome, run
+from lab.ranks import Mpi, Outcome
 from tests.conftest import Job, wait_for
 
 PROGRAM = "import json; from mpi4py import MPI; print(type(json.__loader__).__name__, MPI.COMM_WORLD.size)"
@@ -20,8 +20,8 @@ UNSET = "#!/bin/bash\nunset PYTHONPATH\nexec {python} app.py\n"
 def start(job: Job, mpi: Mpi, *line: str, ranks: int = 2, **variables: str) -> Outcome:
     job.script(PROGRAM)
     own = {"MPIIMPORT": "force", "MPIIMPORT_STORE": str(job.stores()), **job.first_on_path()}
-    words = [str(job.prefix / "bin" / "mpiimport"), "run", "--", *(mpi.command(ranks) if ranks else []), *line]
-    return run(words, job.environment(mpi, **{**own, **variables}), 60, job.directory)
+    words = ["run", "--", *(mpi.command(ranks) if ranks else []), *line]
+    return job.tool(*words, **job.environment(mpi, **{**own, **variables}))
 
 
 def left(job: Job) -> list[Path]:
@@ -39,7 +39,7 @@ def test_that_no_rank_took_part_and_what_to_do(job: Job, mpich: Mpi, option: str
     remedy = line.rpartition("start the program by ")[2]
     job.script(UNSET.format(python=remedy), "go.sh")
     served = start(job, mpich, *([remedy, "app.py"] if option else ["./go.sh"]))
-    assert (served.status, served.lines()) == (0, [SERVED] * 2)
+    assert (served.status, served.lines()) == (0, [SERVED] * 2), served.stderr
     assert served.stderr.startswith("mpiimport: 2 ranks: served; ")
 
 
@@ -53,8 +53,8 @@ def test_what_is_said_by_root_is_not_said_again(job: Job, mpich: Mpi) -> None:
 def test_a_session_is_named(job: Job, mpich: Mpi) -> None:
     job.script(PROGRAM)
     own = {"MPIIMPORT_STORE": str(job.stores()), **job.first_on_path()}
-    words = [str(job.prefix / "bin" / "mpiimport"), "session", "start", "--", *mpich.command(1), PYTHON, "app.py"]
-    filled = run(words, job.environment(mpich, **own), 60, job.directory)
+    words = ["session", "start", "--", *mpich.command(1), PYTHON, "app.py"]
+    filled = job.tool(*words, **job.environment(mpich, **own))
     assert filled.status == 0, filled.stderr
     served = start(job, mpich, PYTHON, "app.py", MPIIMPORT_CACHE="session")
     assert (served.lines(), served.stderr) == ([SERVED] * 2, "mpiimport: 2 ranks: from a session\n")

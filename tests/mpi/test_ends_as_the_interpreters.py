@@ -122,7 +122,6 @@ def test_what_waits_in_a_buffer_is_written_when_it_is_plainly(any_job: Job, entr
         assert "of a thread" in plain and "of a handler" in plain
 
 
-@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
 def test_a_rank_whose_hook_fails_ends_the_job(job: Job, mpich: Mpi, entry_point: str) -> None:
     text = """
 import sys

@@ -5,30 +5,6 @@ import pytest
 from lab.ranks import Mpi
 from tests.conftest import Job
 
-WAIT = """
-import os, time
-{use}
-if os.environ["PMI_RANK"] == "1":
-    left_open = open("done", "w")
-    left_open.write("complete")
-else:
-    for _ in range(100):
-        if os.path.exists("done") and os.path.getsize("done"):
-            print("seen")
-            break
-        time.sleep(0.1)
-    else:
-        print("never seen")
-"""
-
-
-@pytest.mark.parametrize("entry_point", ["plain", "early", "module", "sitecustomize"])
-@pytest.mark.parametrize("use", ["", "from mpi4py import MPI"], ids=["without MPI", "with MPI"])
-def test_a_file_left_open_is_complete_when_its_rank_has_ended(job: Job, mpich: Mpi, use: str, entry_point: str) -> None:
-    outcome = job.run(mpich, 2, job.script(WAIT.format(use=use)), entry_point=entry_point)
-    assert (outcome.status, outcome.lines()) == (0, ["seen"]), outcome.stderr
-
-
 # What is left open, and what is to be found in it. The first has a buffer of text, too.
 KINDS = {
     "text": ("open('done', 'w')", "'complete'"),
@@ -37,33 +13,38 @@ KINDS = {
     "in a cycle": ("[open('done', 'w')]; left_open.append(left_open); left_open = left_open[0]", "'complete'"),
     "a temporary file": ("__import__('tempfile').NamedTemporaryFile('w', dir='.')", "'complete'"),
 }
-LEFT = """
-import os, time
-if os.environ["PMI_RANK"] == "1":
-    left_open = {file}
-    left_open.write({text})
-    if left_open.name != "done":
-        os.link(left_open.name, "done")
-    {end}
-else:
+# One rank ends, and the other looks whether this has left a complete file.
+LOOKS = """
     for _ in range({tries}):
         if os.path.exists("done") and open("done").read() == "complete":
             print("seen")
             break
         time.sleep(0.1)
-    else:
-        print("never seen")
 """
+LEFT = f"""
+import os, time
+{{use}}
+if os.environ["PMI_RANK"] == "1":
+    left_open = {{file}}
+    left_open.write({{text}})
+    if left_open.name != "done":
+        os.link(left_open.name, "done")
+else:
+{LOOKS.format(tries=100)}
+"""
+WITH_MPI = "from mpi4py import MPI"
+WAYS = ("plain", "early", "module", "sitecustomize")
+LEAVING = [("text", use, way) for use in ("", WITH_MPI) for way in WAYS]
+LEAVING += [(kind, "", way) for kind in KINDS if kind != "text" for way in ("plain", "early")]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_whatever_kind_of_file_is_left_open(job: Job, mpich: Mpi, kind: str) -> None:
+@pytest.mark.parametrize(("kind", "use", "way"), LEAVING)
+def test_a_file_left_open_is_complete_when_its_rank_has_ended(
+    job: Job, mpich: Mpi, kind: str, use: str, way: str
+) -> None:
     file, text = KINDS[kind]
-    for entry_point in ("plain", "early"):
-        script = job.script(LEFT.format(file=file, text=text, end="", tries=100))
-        outcome = job.run(mpich, 2, script, entry_point=entry_point)
-        assert (outcome.status, outcome.lines()) == (0, ["seen"]), outcome.stderr
-        (job.directory / "done").unlink()
+    outcome = job.run(mpich, 2, job.script(LEFT.format(use=use, file=file, text=text)), entry_point=way)
+    assert (outcome.status, outcome.lines()) == (0, ["seen"]), outcome.stderr
 
 
 def test_a_forked_child_that_ends_so_writes_what_it_holds_once(job: Job, mpich: Mpi) -> None:
@@ -84,7 +65,7 @@ if child:
     assert found[0] == found[1]
 
 
-DELETED = """
+DELETED = f"""
 import os, time
 class Left:
     def __del__(self, write=os.write, to=os.open("done", os.O_WRONLY | os.O_CREAT)):
@@ -92,11 +73,7 @@ class Left:
 if os.environ["PMI_RANK"] == "1":
     left = Left()
 else:
-    for _ in range(30):
-        if os.path.exists("done") and os.path.getsize("done"):
-            print("seen")
-            break
-        time.sleep(0.1)
+{LOOKS.format(tries=30)}
 """
 
 
@@ -125,25 +102,22 @@ else:
 """
 
 
-@pytest.mark.parametrize("entry_point", ["plain", "early", "module", "sitecustomize"])
 @pytest.mark.parametrize("function", ["_run_exitfuncs", "_clear"])
 @pytest.mark.parametrize("uses", [False, True], ids=["without MPI", "with MPI"])
 def test_a_rank_that_runs_its_exit_handlers_early_goes_on(
-    job: Job, mpich: Mpi, uses: bool, function: str, entry_point: str
+    job: Job, mpich: Mpi, uses: bool, function: str, way: str
 ) -> None:
     use, then = ("from mpi4py import MPI", "print(MPI.COMM_WORLD.allreduce(1))") if uses else ("", "print(2)")
     outcome = job.run(
-        mpich, 2, job.script(EARLY.format(use=use, function=function, then=then)), entry_point=entry_point, seconds=30
+        mpich, 2, job.script(EARLY.format(use=use, function=function, then=then)), entry_point=way, seconds=30
     )
     expected = ["2", "2", "goes on", "mine"] + (["mine"] if function == "_run_exitfuncs" else [])
-    assert (outcome.status, outcome.lines()) == (0, expected), outcome.stderr
-    assert outcome.ours() == []
+    assert outcome.printed() == expected
 
 
-@pytest.mark.parametrize("entry_point", ["plain", "early", "module", "sitecustomize"])
-def test_a_program_counts_its_own_exit_handlers_alone(job: Job, mpich: Mpi, entry_point: str) -> None:
+def test_a_program_counts_its_own_exit_handlers_alone(job: Job, mpich: Mpi, way: str) -> None:
     text = "import atexit; atexit.register(int); print(atexit._ncallbacks()); atexit._run_exitfuncs()"
-    outcome = job.run(mpich, 2, job.script(f"{text}; print(atexit._ncallbacks())"), entry_point=entry_point)
+    outcome = job.run(mpich, 2, job.script(f"{text}; print(atexit._ncallbacks())"), entry_point=way)
     assert (outcome.status, outcome.lines()) == (0, ["0", "0", "1", "1"]), outcome.stderr
 
 
@@ -162,19 +136,15 @@ print("part", rank, "done", flush=True)
 """
 
 
-@pytest.mark.parametrize("entry_point", ["plain", "early", "module", "sitecustomize"])
-def test_a_signal_after_the_end_of_a_program_is_nobodys(job: Job, mpich: Mpi, entry_point: str) -> None:
-    outcome = job.run(mpich, 2, job.script(LATE_ALARM.format(use="")), entry_point=entry_point, seconds=30)
-    assert (outcome.status, outcome.lines()) == (0, ["part 0 done", "part 1 done"]), outcome.stderr
-    assert outcome.ours() == []
-
-
-@pytest.mark.parametrize("entry_point", ["plain", "early", "module", "sitecustomize"])
-def test_a_signal_that_finds_a_rank_in_finalize_ends_it(job: Job, mpich: Mpi, entry_point: str) -> None:
-    outcome = job.run(
-        mpich, 2, job.script(LATE_ALARM.format(use="from mpi4py import MPI")), entry_point=entry_point, seconds=30
-    )
-    assert outcome.status == 14, outcome.stderr
+@pytest.mark.parametrize("use", ["", WITH_MPI], ids=["without MPI", "with MPI"])
+def test_a_signal_after_the_end_of_a_program_is_nobodys_or_ends_it_in_finalize(
+    job: Job, mpich: Mpi, use: str, way: str
+) -> None:
+    outcome = job.run(mpich, 2, job.script(LATE_ALARM.format(use=use)), entry_point=way, seconds=30)
+    if use:
+        assert outcome.status == 14, outcome.stderr
+    else:
+        assert outcome.printed() == ["part 0 done", "part 1 done"]
 
 
 FINALIZES = """
@@ -188,9 +158,8 @@ import sys; sys.exit(3)
 """
 
 
-@pytest.mark.parametrize("entry_point", ["plain", "early", "module", "sitecustomize"])
-def test_an_object_that_finalizes_mpi_when_it_dies_does_so_once(job: Job, mpi: Mpi, entry_point: str) -> None:
-    outcome = job.run(mpi, 2, job.script(FINALIZES), entry_point=entry_point, seconds=30)
+def test_an_object_that_finalizes_mpi_when_it_dies_does_so_once(job: Job, mpi: Mpi, way: str) -> None:
+    outcome = job.run(mpi, 2, job.script(FINALIZES), entry_point=way, seconds=30)
     assert outcome.status == 3, outcome.stderr
     assert "True" in outcome.stdout
     assert "finaliz" not in outcome.stderr.lower()

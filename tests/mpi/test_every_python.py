@@ -55,9 +55,7 @@ def test_the_standard_library_is_served_with_the_mpi4py_of_the_prefix(
     start = ["-S", prefix / "lib" / "mpiimport" / "start.py", job.script(PROGRAM)]
     command = [*mpich.command(2), *map(str, (interpreter(version), *start))]
     outcome = run(command, job.environment(mpich, MPIIMPORT="force"))
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.lines() == ["StoreSourceLoader True 0"] * 2
-    assert outcome.ours() == []
+    assert outcome.printed() == ["StoreSourceLoader True 0"] * 2
 
 
 def environment(version: str) -> Path:
@@ -92,7 +90,6 @@ def test_the_core_of_these_tests_passes(version: str) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
 def test_where_all_imports_are_lazy_the_service_starts_and_user_code_is_lazy(
     job: Job, mpich: Mpi, entry_point: str
 ) -> None:
@@ -101,9 +98,7 @@ def test_where_all_imports_are_lazy_the_service_starts_and_user_code_is_lazy(
     words = [*job.python(entry_point)[1:], str(job.script(text))]
     command = [*mpich.command(2), str(environment("3.15")), "-X", "lazy_imports=all", *words]
     outcome = run(command, job.environment(mpich, **job.switches(entry_point)))
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.lines() == ["all False StoreSourceLoader StoreSourceLoader"] * 2
-    assert outcome.ours() == []
+    assert outcome.printed() == ["all False StoreSourceLoader StoreSourceLoader"] * 2
 
 
 @pytest.mark.full
@@ -111,9 +106,7 @@ def test_lazy_imports_are_served_at_first_use_in_the_order_of_each_rank(job: Job
     start = ["-S", prefix / "lib" / "mpiimport" / "start.py", job.script(LAZY)]
     command = [*mpich.command(3), *map(str, (environment("3.15"), *start))]
     outcome = run(command, job.environment(mpich, MPIIMPORT="force"))
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.lines() == ["['2', 'a'] StoreSourceLoader"] * 3
-    assert outcome.ours() == []
+    assert outcome.printed() == ["['2', 'a'] StoreSourceLoader"] * 3
 
 
 @pytest.mark.full

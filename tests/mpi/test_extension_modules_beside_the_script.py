@@ -2,14 +2,13 @@
 
 import json
 import shutil
-import subprocess
-import sysconfig
 from pathlib import Path
 
 import pytest
 
 from lab.ranks import Mpi, Outcome
 from tests.conftest import Job, crossed, settle
+from tests.mpi.native import INCLUDE, SUFFIX, build
 
 pytestmark = pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is not installed")
 EXTENSION = """
@@ -22,7 +21,6 @@ static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "fast", 0, -1, me
 PyMODINIT_FUNC PyInit_fast(void) { return PyModule_Create(&definition); }
 """
 NEEDED = "long needed(void) { return VALUE; }"
-SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 MODULE, LIBRARY = f"fast{SUFFIX}", "libs/libneeded.so"
 # Rank 0 changes something after root has read it and before any rank imports. Prints what the module computes, and from
 # where each of its libraries is mapped.
@@ -105,24 +103,13 @@ with open("/proc/self/maps") as maps:
 """
 
 
-def build(directory: Path, own: int, value: int, soname: str) -> None:
+def build_both(directory: Path, own: int, value: int, soname: str) -> None:
     """Build the module and the library that it needs, found along its RUNPATH."""
-    libs = directory / "libs"
-    libs.mkdir(parents=True, exist_ok=True)
-    compiler = ["gcc", "-shared", "-fPIC", "-x", "c", "-"]
     named = ["-Wl,-soname,libneeded.so"] if soname == SONAMES[0] else []
-    library = [*compiler, f"-DVALUE={value}", "-o", str(libs / "libneeded.so"), *named]
-    subprocess.run(library, input=NEEDED, text=True, check=True)
-    options = [
-        f"-I{sysconfig.get_path('include')}",
-        f"-DOWN={own}",
-        "-o",
-        str(directory / MODULE),
-        "-Wl,--no-as-needed",
-    ]
+    build(directory / LIBRARY, NEEDED, f"-DVALUE={value}", *named)
     places = "-Wl,-rpath,$ORIGIN/first:$ORIGIN/link:$ORIGIN/libs"
-    link = ["-x", "none", f"-L{libs}", "-lneeded", places]
-    subprocess.run([*compiler, *options, *link], input=EXTENSION, text=True, check=True)
+    link = ["-Wl,--no-as-needed", f"-L{directory / 'libs'}", "-lneeded", places]
+    build(directory / MODULE, EXTENSION, INCLUDE, f"-DOWN={own}", *link)
 
 
 def lay_out(job: Job, change: str, soname: str) -> Path:
@@ -130,8 +117,8 @@ def lay_out(job: Job, change: str, soname: str) -> Path:
     shutil.rmtree(job.directory / "own", ignore_errors=True)
     script = job.script(PROGRAM.replace("CHANGE", change), "own/app.py")
     directory = script.parent
-    build(directory, 10, 1, soname)
-    build(directory / "built", 20, 2, soname)
+    build_both(directory, 10, 1, soname)
+    build_both(directory / "built", 20, 2, soname)
     (directory / "built" / "libs").rename(directory / "other")
     (directory / "built" / MODULE).rename(directory / "other" / MODULE)
     (directory / "built").rmdir()

@@ -165,8 +165,9 @@ def test_a_rank_that_is_gone_ends_the_job(
 
 def assert_waited_for(job: Job, mpi: Mpi, prefix: Path, phase: str, kind: str, fault: str) -> None:
     outcome = run_with_fault(job, mpi, prefix, phase, RANKS[kind], fault, deadline=60)
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.lines() == [f"done {rank} 4 StoreSourceLoader" for rank in range(4)]
+    assert (outcome.status, outcome.lines()) == (0, [f"done {rank} 4 StoreSourceLoader" for rank in range(4)]), (
+        outcome.stderr
+    )
 
 
 @pytest.mark.parametrize(("phase", "kind"), [("init_mpi", "other"), ("read_tree", "root")])
@@ -181,15 +182,15 @@ def test_a_rank_that_is_very_late_is_waited_for(job: Job, mpich: Mpi, prefix: Pa
 
 def test_exception_under_open_mpi_becomes_plain_python(job: Job, mpis: dict[str, Mpi], prefix: Path) -> None:
     outcome = run_with_fault(job, mpis["openmpi"], prefix, "write", 2, "exception", DEADLINE)
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.lines() == [f"done {rank} 4 SourceFileLoader" for rank in range(4)]
+    assert (outcome.status, outcome.lines()) == (0, [f"done {rank} 4 SourceFileLoader" for rank in range(4)]), (
+        outcome.stderr
+    )
 
 
 @pytest.mark.parametrize("entry_points", [("module", "module"), ("early", "early"), ("sitecustomize", "sitecustomize")])
 def test_two_programs_in_one_launch_step_aside(job: Job, mpi: Mpi, entry_points: tuple[str, str]) -> None:
     outcome = _two_programs(job, mpi, entry_points)
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.lines() == ["a 2 SourceFileLoader", "b 2 SourceFileLoader"]
+    assert (outcome.status, outcome.lines()) == (0, ["a 2 SourceFileLoader", "b 2 SourceFileLoader"]), outcome.stderr
     (line,) = outcome.ours()
     assert "program" in line
 

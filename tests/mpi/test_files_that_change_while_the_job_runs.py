@@ -1,13 +1,12 @@
 """What the job writes where it may write is imported as it is then, whatever root has read before."""
 
-import subprocess
-import sysconfig
 from pathlib import Path
 
 import pytest
 
 from lab.ranks import Mpi
 from tests.conftest import Job, crossed
+from tests.mpi.native import build_module
 
 # `change` runs on rank 0 after root has read the tree, and before any rank imports.
 FRAME = """
@@ -73,19 +72,9 @@ def run(job: Job, mpi: Mpi, entry_point: str, place: str, change: str) -> list[s
     names, body = CHANGES[change]
     here = "os.path.dirname(os.path.abspath(__file__))" if place == "beside the script" else "os.getcwd()"
     text = FRAME.format(here=here, change=f"{LATER}def change():\n    {body}", names=names)
-    directory = job.directory / entry_point
-    for name, content in FILES.items():
-        job.script(content, f"{entry_point}/{name}")
-    if place == "beside the script":
-        outcome = job.run(
-            mpi, 2, job.script(text, f"{entry_point}/app.py"), entry_point=entry_point, PYTHONDONTWRITEBYTECODE="1"
-        )
-    else:
-        there = Job(job.prefix, directory)
-        outcome = there.run(mpi, 2, "-c", text, entry_point=entry_point, PYTHONDONTWRITEBYTECODE="1")
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.ours() == []
-    return outcome.lines()
+    there = Job(job.prefix, Path(job.files(FILES, entry_point)))
+    words = [there.script(text)] if place == "beside the script" else ["-c", text]
+    return there.run(mpi, 2, *words, entry_point=entry_point, PYTHONDONTWRITEBYTECODE="1").printed()
 
 
 @pytest.mark.parametrize(("change", "place"), crossed(CHANGES, ["beside the script", "in the current directory"]))
@@ -133,15 +122,11 @@ for name in "part.made", "part.sub.inner", "beside":
 def lines_with(
     library: Path, job: Job, mpi: Mpi, entry_point: str, *words: str | Path, **environment: str
 ) -> list[str]:
-    """Run a program that ends well with ``library`` on PYTHONPATH; return what it prints."""
-    path = ":".join(filter(None, [job.switches(entry_point).get("PYTHONPATH"), str(library)]))
-    outcome = job.run(mpi, 2, *words, entry_point=entry_point, PYTHONPATH=path, **environment)
-    assert outcome.status == 0, outcome.stderr
-    return outcome.lines()
+    """Run a program with ``library`` on PYTHONPATH; return what it prints."""
+    return job.run(mpi, 2, *words, entry_point=entry_point, PYTHONPATH=str(library), **environment).printed()
 
 
 @pytest.mark.parametrize("words", [(), ("invalidate",)], ids=["alone", "with invalidate_caches"])
-@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
 def test_who_clears_the_cache_of_finders_has_directories_looked_at_again(
     job: Job, mpich: Mpi, entry_point: str, words: tuple[str, ...]
 ) -> None:
@@ -199,23 +184,8 @@ importlib.invalidate_caches()
 def never():
     import native
 native = importlib.import_module("native")
-print(native.answer(), native.__file__ == library + "/native.so")
+print(native.value, native.__file__ == library + "/native.so")
 """
-NATIVE = """
-#include <Python.h>
-static PyObject *answer(PyObject *self, PyObject *args) { return PyLong_FromLong(ANSWER); }
-static PyMethodDef methods[] = {{"answer", answer, METH_NOARGS, ""}, {0}};
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "native", 0, -1, methods};
-PyMODINIT_FUNC PyInit_native(void) { return PyModule_Create(&module); }
-"""
-
-
-def build(path: Path, answer: int) -> None:
-    source = path.with_suffix(".c")
-    source.parent.mkdir(parents=True, exist_ok=True)
-    source.write_text(NATIVE)
-    include = sysconfig.get_path("include")
-    subprocess.run(["gcc", "-shared", "-fPIC", f"-DANSWER={answer}", f"-I{include}", source, "-o", path], check=True)
 
 
 @pytest.mark.parametrize("entry_point", ["early", "module"])
@@ -226,7 +196,7 @@ def test_an_extension_module_built_anew_is_loaded_after_invalidate_caches(
     seen = {}
     for each in ("plain", entry_point):
         library = job.directory / f"library-{each}"
-        build(library / "native.so", 1)
-        build(library / "new" / "native.so", 2)
+        build_module(library / "native.so", "native", 1)
+        build_module(library / "new" / "native.so", "native", 2)
         seen[each] = lines_with(library, job, mpich, each, script, str(library), MPIIMPORT_LIBRARIES="stage")
     assert seen[entry_point] == seen["plain"] == ["2 True"] * 2

@@ -63,20 +63,15 @@ print(only_in_extra.__file__ == part.only_in_extra.__file__)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_what_is_imported_is_what_plain_python_imports(job: Job, mpich: Mpi, program: str) -> None:
     script = job.script(PROGRAMS[program])
-    job.script("", "library/part/__init__.py")
-    job.script("", "library/extra/only_in_extra.py")
+    library = job.files({"part/__init__.py": "", "extra/only_in_extra.py": ""})
     seen: dict[str, list[list[str]]] = {}
     for entry_point in ("plain", "early", "sitecustomize"):
-        path = ":".join(filter(None, [job.switches(entry_point).get("PYTHONPATH"), str(job.directory / "library")]))
         seen[entry_point] = []
         for run in range(2):
             job.script(f"value = {run}\n" + "#" * run, "library/part/one.py")
-            outcome = job.run(mpich, 2, script, entry_point=entry_point, PYTHONPATH=path)
-            assert outcome.status == 0, outcome.stderr
-            assert outcome.ours() == []
-            seen[entry_point].append(outcome.lines())
-    assert seen["early"] == seen["plain"]
-    assert seen["sitecustomize"] == seen["plain"]
+            outcome = job.run(mpich, 2, script, entry_point=entry_point, PYTHONPATH=library)
+            seen[entry_point].append(outcome.printed())
+    assert seen["early"] == seen["sitecustomize"] == seen["plain"]
 
 
 QUIETLY = "import sys\nsys.dont_write_bytecode = True\nimport part.never\nsys.dont_write_bytecode = False\n"
@@ -85,15 +80,11 @@ QUIETLY = "import sys\nsys.dont_write_bytecode = True\nimport part.never\nsys.do
 @pytest.mark.parametrize("before", ["", QUIETLY], ids=["all", "some"])
 def test_pycs_are_left_where_plain_python_leaves_them(job: Job, mpich: Mpi, before: str) -> None:
     script = job.script(f"{before}import part.one")
+    found = []
     for entry_point in ("plain", "early"):
-        library = job.directory / entry_point
-        job.script("", f"{entry_point}/part/__init__.py")
-        job.script("value = 1", f"{entry_point}/part/one.py")
-        job.script("value = 2", f"{entry_point}/part/never.py")
-        assert job.run(mpich, 2, script, entry_point=entry_point, PYTHONPATH=str(library)).status == 0
-    found = [
-        sorted(path.name for path in (job.directory / entry_point).rglob("*.pyc")) for entry_point in ("plain", "early")
-    ]
+        library = job.files(dict.fromkeys(("part/__init__.py", "part/one.py", "part/never.py"), ""), entry_point)
+        assert job.run(mpich, 2, script, entry_point=entry_point, PYTHONPATH=library).status == 0
+        found.append(sorted(path.name for path in Path(library).rglob("*.pyc")))
     assert found[0] == found[1]
     assert len(found[0]) == (1 if before else 2)
 
@@ -127,15 +118,9 @@ if MPI.COMM_WORLD.rank == 1:
     for entry_point in ("plain", "early"):
         for name in ("__init__", "one", "two", "never"):
             job.script("value = 1", f"{entry_point}/part/{name}.py")
-        place = job.directory / f"{entry_point}-prefix"
-        assert (
-            job.run(
-                mpich, 2, script, place, entry_point=entry_point, PYTHONPATH=str(job.directory / entry_point)
-            ).status
-            == 0
-        )
-        found[entry_point] = [
-            sorted(path.name for path in top.rglob("*.pyc")) for top in (job.directory / entry_point, place)
-        ]
+        place, library = (job.directory / name for name in (f"{entry_point}-prefix", entry_point))
+        outcome = job.run(mpich, 2, script, place, entry_point=entry_point, PYTHONPATH=str(library))
+        assert outcome.status == 0, outcome.stderr
+        found[entry_point] = [sorted(path.name for path in top.rglob("*.pyc")) for top in (library, place)]
     assert found["early"] == found["plain"]
     assert [len(names) for names in found["plain"]] == [2, 1]

@@ -313,40 +313,29 @@ print("imported")
 """
 
 
-@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
 def test_an_audit_hook_may_refuse_what_the_program_does_not_open(job: Job, mpich: Mpi, entry_point: str) -> None:
     # The names of the modules come as arguments, where root cannot foresee them.
-    plain, served = (
-        job.run(mpich, 2, job.script(REFUSE), "wave", "colorsys", entry_point=start) for start in ("plain", entry_point)
-    )
-    assert (plain.status, plain.lines()) == (0, ["imported"] * 2), plain.stderr
-    assert (served.status, served.lines()) == (0, ["imported"] * 2), served.stderr
+    words = job.script(REFUSE), "wave", "colorsys"
+    assert job.same(mpich, 2, *words, entry_points=[entry_point]) == ["imported"] * 2
 
 
 @pytest.mark.parametrize("hook", COLLECTIVES)
 def test_a_hook_may_be_a_collective(job: Job, mpich: Mpi, hook: str) -> None:
     # The name of the module comes as an argument, where root cannot foresee it.
     text = f"import sys, mypkg\nfrom mpi4py import MPI\n{COLLECTIVES[hook]}\n__import__(sys.argv[1])\nprint('imported')"
-    for name in ("mypkg/__init__.py", "mypkg/typed.py"):
-        py_compile.compile(str(job.script(PACKAGE[name], f"library/{name}")), doraise=True)
-    script = job.script(text)
-    for entry_point in ("plain", *ENTRY_POINTS):
-        path = [job.switches(entry_point).get("PYTHONPATH"), str(job.directory / "library")]
-        words = (script, "mypkg.typed")
-        outcome = job.run(
-            mpich, 2, *words, entry_point=entry_point, seconds=30, PYTHONPATH=":".join(filter(None, path))
-        )
-        assert (outcome.status, outcome.lines()) == (0, ["imported"] * 2), f"{entry_point}: {outcome.stderr}"
+    library = job.files({name: PACKAGE[name] for name in ("mypkg/__init__.py", "mypkg/typed.py")})
+    for path in Path(library).rglob("*.py"):
+        py_compile.compile(str(path), doraise=True)
+    words = job.script(text), "mypkg.typed"
+    said = job.same(mpich, 2, *words, entry_points=ENTRY_POINTS, seconds=30, PYTHONPATH=library)
+    assert said == ["imported"] * 2
 
 
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("way", WAYS)
 def test_mpi_is_the_same_whichever_way_mpi4py_is_imported(job: Job, mpich: Mpi, way: str, use: str) -> None:
     script = job.script(WAYS[way] + "\n" + USES[use])
-    plain, *served = (job.run(mpich, 2, script, entry_point=entry_point) for entry_point in ("plain", *ENTRY_POINTS))
-    assert plain.status == 0 and len(plain.lines()) in (2, 6), plain.stderr
-    for entry_point, outcome in zip(ENTRY_POINTS, served, strict=True):
-        assert (outcome.status, outcome.lines()) == (0, plain.lines()), f"{entry_point}: {outcome.stderr}"
+    assert len(job.same(mpich, 2, script, entry_points=ENTRY_POINTS)) in (2, 6)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import Mpi, Outcome
-from lab.syscalls import MARK, Call, on_tree, trace
+from lab.syscalls import MARK, Call
 from tests.conftest import Job
 
 # The names come as arguments, where nothing can foresee them.
@@ -51,18 +51,9 @@ def run(job: Job, mpi: Mpi, *words: str | Path, entry_point: str = "early", **en
 
 def calls_after_activation(job: Job, mpi: Mpi, name: str, *words: str | Path) -> list[Call]:
     """The path calls on the library of all ranks together."""
-    directory = job.directory / name
-    directory.mkdir()
-    environment = job.environment(mpi, **job.switches("early"), PYTHONPATH=str(job.directory / "site-packages"))
-    outcome, traces = trace(job.command(mpi, RANKS, "early", *words), environment, directory)
-    assert outcome.status == 0, outcome.stderr
-    assert len(traces) == RANKS
-    found = []
-    for each in traces:
-        position = each.activated_at()
-        assert position is not None
-        found += on_tree(each.until_mark("imported")[position:], [job.directory / "site-packages"])
-    return found
+    library = job.directory / "site-packages"
+    _, traces = job.traced(mpi, RANKS, *words, name=name, PYTHONPATH=str(library))
+    return [call for found in traces for call in found.while_served([library])]
 
 
 def test_a_late_import_is_read_once_per_node(job: Job, mpi: Mpi) -> None:
@@ -81,9 +72,7 @@ def test_late_modules_look_the_same(job: Job, mpich: Mpi) -> None:
     library(job, FILES)
     script = job.script(PROGRAM)
     plain, served = (run(job, mpich, script, *LATE, entry_point=entry_point) for entry_point in ("plain", "early"))
-    assert served.status == plain.status == 0, served.stderr
-    assert served.ours() == []
-    assert served.lines() == plain.lines()
+    assert served.printed() == plain.printed()
 
 
 @pytest.mark.parametrize("name", ["broken", "raising", "lacking", "warning"])
@@ -106,9 +95,8 @@ print([(str(warning.message), warning.filename, warning.lineno) for warning in c
         run(job, mpich, script, name, entry_point=entry_point, PYTHONDONTWRITEBYTECODE="1")
         for entry_point in ("plain", "early")
     )
-    assert served.status == plain.status == 0, served.stderr
     assert "part" in plain.stdout
-    assert served.lines() == plain.lines()
+    assert (served.status, served.lines()) == (0, plain.printed()), served.stderr
 
 
 CHANGED = """
@@ -134,8 +122,7 @@ def test_a_late_module_that_changed_is_seen_after_invalidate_caches_and_at_a_rel
     for entry_point in ("plain", "early"):
         library(job, FILES)
         outcome = run(job, mpich, job.script(CHANGED), "late", entry_point=entry_point)
-        assert outcome.status == 0, outcome.stderr
-        assert outcome.lines() == ["changed", "changed", "late"]
+        assert (outcome.status, outcome.lines()) == (0, ["changed", "changed", "late"]), outcome.stderr
 
 
 NEW = """
@@ -169,8 +156,7 @@ INVALIDATE = "importlib.invalidate_caches()"
 def test_a_module_made_meanwhile_is_found(job: Job, mpich: Mpi, before: str, after: str) -> None:
     library(job, FILES)
     outcome = run(job, mpich, job.script(NEW.replace("BEFORE", before).replace("AFTER", after)), "deep")
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.lines() == ["new"] * RANKS
+    assert (outcome.status, outcome.lines()) == (0, ["new"] * RANKS), outcome.stderr
 
 
 NO_PLACE = """
@@ -194,9 +180,7 @@ def test_a_store_that_takes_nothing_more_is_gone_round(job: Job, mpich: Mpi) -> 
     library(job, FILES)
     plain = run(job, mpich, job.script(PROGRAM), *LATE, entry_point="plain")
     served = run(job, mpich, job.script(NO_PLACE + PROGRAM), *LATE, job.directory / "place")
-    assert served.status == plain.status == 0, served.stderr
-    assert served.ours() == []
-    assert served.lines() == plain.lines()
+    assert served.printed() == plain.printed()
 
 
 def test_children_read_what_a_rank_has_read_late(job: Job, mpich: Mpi) -> None:
@@ -221,5 +205,4 @@ if __name__ == "__main__":
     process.join()
 """
     outcome = run(job, mpich, job.script(text), "late")
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.lines() == ["late late"] * RANKS
+    assert (outcome.status, outcome.lines()) == (0, ["late late"] * RANKS), outcome.stderr

@@ -4,7 +4,7 @@ import pytest
 
 from lab.ranks import Mpi
 from tests.conftest import Job
-from tests.mpi.sameness import differences, reporting
+from tests.mpi.sameness import assert_same
 
 TREE = {
     "kit/__init__.py": "def __getattr__(name):\n    import importlib\n    return importlib.import_module('kit.' + name)\n",
@@ -110,27 +110,39 @@ seen["outside"] = [colorsys.__file__, many.m2.value]
 """
 
 
-def compared(job: Job, mpi: Mpi, text: str, *entry_points: str) -> dict[str, object]:
-    for name, content in TREE.items():
-        job.script(content, f"library/{name}")
-    script = job.script(reporting(job, text))
-    return differences(job, mpi, script, entry_points=entry_points, PYTHONPATH=str(job.directory / "library"))
-
-
 def test_lazy_loaders_module_getattr_and_circles(job: Job, mpich: Mpi) -> None:
-    assert compared(job, mpich, LAZY, "early", "sitecustomize") == {}
+    assert_same(
+        job,
+        mpich,
+        LAZY,
+        TREE,
+        entry_points=(
+            "early",
+            "sitecustomize",
+        ),
+    )
 
 
 def test_threads_import_at_once(job: Job, mpich: Mpi) -> None:
-    assert compared(job, mpich, THREADS, "early", "sitecustomize") == {}
+    assert_same(
+        job,
+        mpich,
+        THREADS,
+        TREE,
+        entry_points=(
+            "early",
+            "sitecustomize",
+        ),
+    )
 
 
 def test_threads_map_extension_modules_at_once(job: Job, mpich: Mpi) -> None:
-    assert compared(job, mpich, EXTENSIONS_IN_THREADS, "early") == {}
+    assert_same(job, mpich, EXTENSIONS_IN_THREADS, TREE, entry_points=("early",))
 
 
 @pytest.mark.parametrize("entry_point", ["early", "sitecustomize"])
 def test_another_interpreter_in_the_process_imports_the_ordinary_way(job: Job, mpich: Mpi, entry_point: str) -> None:
     text = INTERPRETERS.replace("{directory!r}", repr(str(job.directory)))
     # It takes the -S of the early start for its own, as docs/behaviour.md says.
-    assert compared(job, mpich, text.replace("{with_site!r}", str(entry_point != "early")), entry_point) == {}
+    text = text.replace("{with_site!r}", str(entry_point != "early"))
+    assert_same(job, mpich, text, TREE, entry_points=(entry_point,))

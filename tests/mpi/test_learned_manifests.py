@@ -29,8 +29,7 @@ ENDINGS = {
 
 
 def files(job: Job) -> None:
-    for name in "__init__", "hidden", "only_here", "never":
-        job.script("value = 1", f"library/part/{name}.py")
+    job.files(dict.fromkeys([f"part/{name}.py" for name in ("__init__", "hidden", "only_here", "never")], "value = 1"))
     job.script("value = 1", "elsewhere/found_elsewhere.py")
 
 

@@ -1,8 +1,7 @@
 """What of the shared libraries lies in a store, by choice and by the room there is; the job is the same with any of it."""
 
 import json
-import os
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -126,28 +125,12 @@ def test_the_largest_libraries_are_direct_where_the_store_may_not_take_all(job: 
             assert (rank["result"], rank["modules"]) == (before["result"], before["modules"])
 
 
-@pytest.fixture
-def limited_group() -> Iterator[Path]:
-    """A control group below that of this process with a limit of 320 MiB, without swap where that is counted."""
-    own = {fields[1]: fields[2] for line in Path("/proc/self/cgroup").read_text().splitlines()
-           if (fields := line.split(":", 2))}  # fmt: skip
-    parent = Path("/sys/fs/cgroup/memory", own.get("memory", "/").lstrip("/"))
-    group = parent / f"mpiimport-test-{os.getpid()}"
-    try:
-        group.mkdir()
-        (group / "memory.limit_in_bytes").write_text(str(320 * MIB))
-    except OSError as exc:
-        pytest.skip(f"no control group with a limit can be made here: {exc}")
-    yield group
-    group.rmdir()
-
-
 def test_a_limit_of_the_jobs_memory_leaves_out_libraries_and_not_the_service(
-    job: Job, mpich: Mpi, limited_group: Path
+    job: Job, mpich: Mpi, limited_to: Callable[[int], Path]
 ) -> None:
     whole = Seen(job, mpich, 2)
     assert whole.report["bytes_stored"] > 100 * MIB
-    launch = ["sh", "-c", f'echo $$ > {limited_group}/cgroup.procs && exec "$@"', "sh"]
+    launch = ["sh", "-c", f'echo $$ > {limited_to(320 * MIB)}/cgroup.procs && exec "$@"', "sh"]
     report = job.directory / "limited.json"
     # On disk there would be room for all.
     options = {

@@ -3,8 +3,6 @@
 Programs run plainly and served; what they print must agree, and no library may be mapped from two files.
 """
 
-import subprocess
-import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import pytest
 
 from lab.ranks import Mpi
 from tests.conftest import Job
+from tests.mpi.native import INCLUDE, SUFFIX, build
 
 ENTRY_POINTS = ["early", "module", "sitecustomize"]
 # In front of all C code here: a module NAME with one function, call(text), which returns what answer(text) does.
@@ -79,23 +78,12 @@ class Kit:
             path.mkdir(parents=True)
         (self.package / "__init__.py").touch()
 
-    def build(self, path: Path, text: str, *options: str) -> Path:
-        """Compile C code to a library with its file name as soname, unless ``options`` say something else."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        source = self.directory / f"{path.name}.c"
-        source.write_text(text)
-        command = ["gcc", "-shared", "-fPIC", "-o", str(path), str(source), *options]
-        subprocess.run(command, check=True)
-        return path
-
     def library(self, name: str, text: str, *options: str) -> Path:
-        return self.build(self.libraries / name, text, f"-Wl,-soname,{name}", *options)
+        return build(self.libraries / name, text, f"-Wl,-soname,{name}", *options)
 
     def module(self, name: str, text: str, *options: str, init: str = "") -> Path:
-        suffix = sysconfig.get_config_var("EXT_SUFFIX")
-        include = f"-I{sysconfig.get_paths()['include']}"
         code = MODULE.replace("NAME", name).replace("AT_START", init) + text
-        return self.build(self.package / f"{name}{suffix}", code, include, *options)
+        return build(self.package / f"{name}{SUFFIX}", code, INCLUDE, *options)
 
 
 @pytest.fixture
@@ -103,15 +91,17 @@ def kit(job: Job) -> Kit:
     return Kit(job.directory / "library")
 
 
+def counting(kit: Kit) -> Path:
+    """A module that counts its calls in a library that it needs; returns the library."""
+    path = kit.library("libcounter.so", COUNTER)
+    answer = "long number(void); static long answer(const char *text) { return number(); }"
+    kit.module("counting", answer, str(path), "-Wl,-rpath,$ORIGIN/../kit.libs")
+    return path
+
+
 def printed(job: Job, mpi: Mpi, entry_point: str, text: str, **environment: str) -> list[str]:
-    variables = {"PYTHONPATH": str(job.directory / "library"), **environment}
-    if entry_point != "plain":
-        own = job.switches(entry_point).get("PYTHONPATH")
-        variables["PYTHONPATH"] = ":".join(filter(None, [own, variables["PYTHONPATH"]]))
-    outcome = job.run(mpi, 2, job.script(PROGRAM + text), entry_point=entry_point, **variables)
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.ours() == []
-    return outcome.lines()
+    path, script = str(job.directory / "library"), job.script(PROGRAM + text)
+    return job.run(mpi, 2, script, entry_point=entry_point, PYTHONPATH=path, **environment).printed()
 
 
 def same(job: Job, mpi: Mpi, text: str, *entry_points: str, **environment: str) -> list[str]:
@@ -125,31 +115,23 @@ def same(job: Job, mpi: Mpi, text: str, *entry_points: str, **environment: str) 
 
 @pytest.mark.parametrize("init", ["", 'if (answer("libplug.so") != 42) return NULL'], ids=["later", "at import"])
 def test_a_module_opens_a_library_along_its_own_runpath(job: Job, mpich: Mpi, kit: Kit, init: str) -> None:
-    kit.build(kit.package / ".libs" / "libplug.so", PLUG)
+    build(kit.package / ".libs" / "libplug.so", PLUG)
     code = OPEN + "static long answer(const char *text) { return number_of(text); }"
     kit.module("plugged", code, "-Wl,--enable-new-dtags,-rpath,$ORIGIN/.libs", init=init)
     assert same(job, mpich, 'import kit.plugged; report(kit.plugged.call("libplug.so"))') == ["42 []"] * 2
 
 
-@pytest.mark.parametrize("tags", ["--enable-new-dtags", "--disable-new-dtags"])
-def test_a_needed_library_opens_a_neighbour_by_its_name(job: Job, mpich: Mpi, kit: Kit, tags: str) -> None:
+@pytest.mark.parametrize("by", ["new tags", "old tags", "its own place"])
+def test_a_needed_library_opens_a_neighbour_by_its_name_or_place(job: Job, mpich: Mpi, kit: Kit, by: str) -> None:
     kit.library("libplug.so", PLUG)
-    code = OPEN + "long opened(const char *name) { return number_of(name); }"
+    tags = "--disable-new-dtags" if by == "old tags" else "--enable-new-dtags"
+    name = "beside(name)" if by == "its own place" else "name"
     # With old tags the path of what needs a library counts for it too.
-    own = [f"-Wl,{tags},-rpath,$ORIGIN"] if tags == "--enable-new-dtags" else []
+    own = [f"-Wl,{tags},-rpath,$ORIGIN"] if by == "new tags" else []
+    code = f"{BESIDE}{OPEN}long opened(const char *name) {{ return number_of({name}); }}"
     need = kit.library("libneed.so", code, *own)
     code = "long opened(const char *); static long answer(const char *text) { return opened(text); }"
     kit.module("needing", code, str(need), f"-Wl,{tags},-rpath,$ORIGIN/../kit.libs")
-    assert same(job, mpich, 'import kit.needing; report(kit.needing.call("libplug.so"))') == ["42 []"] * 2
-
-
-def test_a_needed_library_opens_a_neighbour_by_its_own_place(job: Job, mpich: Mpi, kit: Kit) -> None:
-    kit.library("libplug.so", PLUG)
-    need = kit.library(
-        "libneed.so", BESIDE + OPEN + "long opened(const char *name) { return number_of(beside(name)); }"
-    )
-    code = "long opened(const char *); static long answer(const char *text) { return opened(text); }"
-    kit.module("needing", code, str(need), "-Wl,-rpath,$ORIGIN/../kit.libs")
     assert same(job, mpich, 'import kit.needing; report(kit.needing.call("libplug.so"))') == ["42 []"] * 2
 
 
@@ -178,12 +160,8 @@ def test_c_code_that_opens_the_path_of_a_copied_library_gets_the_library_with_it
     job: Job, mpich: Mpi, kit: Kit, what: str, order: str
 ) -> None:
     kit.module("opener", OPEN + "static long answer(const char *text) { return number_of(text); }")
-    answer = "static long answer(const char *text) { return number(); }"
-    if what == "need":
-        path = kit.library("libcounter.so", COUNTER)
-        kit.module("counting", "long number(void);" + answer, str(path), "-Wl,-rpath,$ORIGIN/../kit.libs")
-    else:
-        path = kit.module("counting", COUNTER + answer)
+    own = COUNTER + "static long answer(const char *text) { return number(); }"
+    path = counting(kit) if what == "need" else kit.module("counting", own)
     text = f"import kit.opener; path = {str(path)!r}; {OPENED[order]}"
     assert same(job, mpich, text) == ["1 2 []"] * 2
     text = f"import kit.counting; report(copied({path.name!r}), copied('/opener.'))"
@@ -192,9 +170,7 @@ def test_c_code_that_opens_the_path_of_a_copied_library_gets_the_library_with_it
 
 def test_ctypes_and_c_code_open_one_library_whichever_comes_first(job: Job, mpich: Mpi, kit: Kit) -> None:
     kit.module("opener", OPEN + "static long answer(const char *text) { return number_of(text); }")
-    path = kit.library("libcounter.so", COUNTER)
-    answer = "long number(void); static long answer(const char *text) { return number(); }"
-    kit.module("counting", answer, str(path), "-Wl,-rpath,$ORIGIN/../kit.libs")
+    path = counting(kit)
     # By all the names that it has.
     (job.directory / "link").symlink_to(kit.directory)
     link = job.directory / "link" / "kit.libs" / path.name
@@ -224,9 +200,7 @@ def test_modules_that_are_one_file_share_its_state(
 
 
 def test_the_names_that_the_dynamic_linker_tells_are_the_original_ones(job: Job, mpich: Mpi, kit: Kit) -> None:
-    path = kit.library("libcounter.so", COUNTER)
-    answer = "long number(void); static long answer(const char *text) { return number(); }"
-    kit.module("counting", answer, str(path), "-Wl,-rpath,$ORIGIN/../kit.libs")
+    counting(kit)
     text = """
 import ctypes, kit.counting
 names = []

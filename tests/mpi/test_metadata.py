@@ -3,9 +3,9 @@
 import pytest
 
 from lab.ranks import Mpi
-from lab.syscalls import MARK, on_tree, trace
+from lab.syscalls import MARK, on_tree
 from tests.conftest import Job
-from tests.mpi.sameness import differences, reporting
+from tests.mpi.sameness import assert_same
 
 METADATA = "Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nRequires-Dist: alpha\n\nLong caf\xe9\n"
 TREE = {
@@ -59,29 +59,17 @@ if MPI.COMM_WORLD.rank == 0:
 """
 
 
-def laid_out(job: Job) -> str:
-    for name, text in TREE.items():
-        job.script("", f"library/{name}").write_bytes(text.encode())
-    return str(job.directory / "library")
-
-
 @pytest.mark.parametrize("entry_point", ["early", "sitecustomize"])
 def test_distributions_are_those_of_plain_python(job: Job, mpich: Mpi, entry_point: str) -> None:
-    script = job.script(reporting(job, PROGRAM))
-    assert differences(job, mpich, script, entry_points=(entry_point,), PYTHONPATH=laid_out(job)) == {}
+    assert_same(job, mpich, PROGRAM, TREE, entry_points=(entry_point,))
 
 
 def test_no_rank_but_root_looks_at_distributions(job: Job, mpich: Mpi) -> None:
-    path = laid_out(job)
-    command = job.command(mpich, 3, "early", job.script(QUIET))
-    variables = job.environment(mpich, PYTHONPATH=path, **job.switches("early"))
-    outcome, traces = trace(command, variables, job.directory)
-    assert outcome.status == 0, outcome.stderr
+    _, traces = job.traced(mpich, 3, job.script(QUIET), PYTHONPATH=job.files(TREE))
     looks: dict[bool, list[str]] = {False: [], True: []}
     for found in traces:
         calls = on_tree(found.until_mark("end"), [job.directory / "library"])
-        is_root = any(call.path == MARK + "root" for call in found.calls)
-        looks[is_root] += [call.line for call in calls if "-info" in call.path]
+        looks[found.is_root()] += [call.line for call in calls if "-info" in call.path]
     assert looks[True]
     assert looks[False] == []
 
@@ -100,12 +88,8 @@ seen["namespace"] = list(__import__("spread").__path__), __import__("spread.one"
 
 
 def test_pkg_resources_finds_what_it_finds(job: Job, mpich: Mpi) -> None:
-    path = laid_out(job)
+    library = job.files({**TREE, "kit/__init__.py": "", "kit/part.py": "", "kit/data.txt": "text"})
     for name in "one", "two":
-        job.script("__import__('pkg_resources').declare_namespace(__name__)\n", f"{name}/spread/__init__.py")
-        job.script(f"value = '{name}'\n", f"{name}/spread/{name}.py")
-    job.script("", "library/kit/__init__.py")
-    job.script("", "library/kit/part.py")
-    job.script("text", "library/kit/data.txt")
-    script = job.script(reporting(job, RESOURCES))
-    assert differences(job, mpich, script, PYTHONPATH=f"{path}:{job.directory / 'one'}:{job.directory / 'two'}") == {}
+        declared = "__import__('pkg_resources').declare_namespace(__name__)\n"
+        library += ":" + job.files({"spread/__init__.py": declared, f"spread/{name}.py": f"value = '{name}'\n"}, name)
+    assert_same(job, mpich, RESOURCES, PYTHONPATH=library)

@@ -43,19 +43,10 @@ PROGRAMS = {
 
 def seen(job: Job, mpi: Mpi, entry_point: str, text: str, library: Path) -> list[Seen]:
     script = job.script(text + REPORT)
-    outcome = job.run(
-        mpi, 2, script, "an argument", entry_point=entry_point, PYTHONPATH=_path(job, entry_point, library)
-    )
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.ours() == []
+    job.run(mpi, 2, script, "an argument", entry_point=entry_point, PYTHONPATH=str(library)).printed()
     return collect(job.directory)
 
 
-def _path(job: Job, entry_point: str, library: Path) -> str:
-    return ":".join(filter(None, [job.switches(entry_point).get("PYTHONPATH"), str(library)]))
-
-
-@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_modules_and_their_attributes_are_those_of_plain_python(
     job: Job, mpich: Mpi, entry_point: str, program: str
@@ -82,7 +73,6 @@ print(sorted(path for path, finder in sys.path_importer_cache.items() if path.en
 """
 
 
-@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
 def test_of_files_the_script_alone_was_asked_for_modules(job: Job, mpich: Mpi, entry_point: str) -> None:
     script = job.script(FINDERS_OF_FILES)
     for name in (script, Path(script.name)):

@@ -5,8 +5,6 @@ import os
 import shutil
 from pathlib import Path
 
-import pytest
-
 from lab.ranks import Mpi
 from tests.conftest import Job
 from tests.mpi.sameness import differences, launch, reporting
@@ -37,7 +35,6 @@ def laid_out(job: Job) -> str:
     return str(place)
 
 
-@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
 def test_a_script_and_what_it_imports_from_such_a_directory(job: Job, mpich: Mpi, entry_point: str) -> None:
     path = laid_out(job)
     script = job.script(reporting(job, PROGRAM), f"{LATIN}/{LATIN}.py")

@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from lab.ranks import Mpi, clean_environment, run
-from lab.syscalls import MARK, trace
+from lab.syscalls import MARK
 from tests.conftest import Job
 
 Stores = Callable[[], list[Path]]
@@ -33,29 +35,35 @@ def test_leftovers_of_a_killed_job_are_swept_by_the_next(job: Job, mpich: Mpi, s
     assert stores() == []
 
 
-def test_a_running_neighbour_job_is_not_swept(job: Job, mpich: Mpi, stores: Stores) -> None:
-    inner = job.script("import json, xml.dom.minidom", "inner.py")
+# What a rank runs as a job of its own.
+NEIGHBOUR = """
+import os, subprocess
+kept = {{name: value for name, value in os.environ.items() if not name.startswith(("PMI", "HYD", "MPI_"))}}
+subprocess.run({inner!r}, env={{**kept, "MPIIMPORT": "force"}}, check=True, stdin=subprocess.DEVNULL)
+"""
+
+
+def neighbour(job: Job, mpi: Mpi, text: str) -> str:
+    """A line that runs a second job on this node."""
+    command = job.command(mpi, 2, "early", job.script(text, "inner.py"))
+    return f"exec({NEIGHBOUR.format(inner=command)!r})"
+
+
+def test_a_running_neighbour_job_is_not_swept(job: Job, mpich: Mpi) -> None:
     text = f"""
-import os, subprocess, sys
+import os
 from pathlib import Path
 if os.environ["PMI_RANK"] == "0":
-    kept = {{name: value for name, value in os.environ.items() if not name.startswith(("PMI", "HYD", "MPI_"))}}
-    inner = {job.command(mpich, 2, "early", inner)!r}
-    subprocess.run(inner, env={{**kept, "MPIIMPORT": "force"}}, check=True, stdin=subprocess.DEVNULL)
+    {neighbour(job, mpich, "import json, xml.dom.minidom")}
     print("stores", len(list(Path("/dev/shm").glob("mpiimport-*"))))
 import numpy
 """
-    outcome = job.run(mpich, 2, job.script(text))
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.lines() == ["stores 1"]
+    assert job.run(mpich, 2, job.script(text)).printed() == ["stores 1"]
 
 
-def test_a_store_whose_lock_the_program_has_read_is_not_swept(job: Job, mpich: Mpi) -> None:
-    place = job.directory / "place"
-    place.mkdir()
-    inner = job.script("import json", "inner.py")
+def test_a_store_whose_lock_the_program_has_read_is_not_swept(job: Job, mpich: Mpi, place: Path) -> None:
     text = f"""
-import os, subprocess
+import os
 from pathlib import Path
 rank = os.environ["PMI_RANK"]
 (store,) = Path({str(place)!r}).iterdir()
@@ -64,19 +72,13 @@ Path("read-" + rank).touch()
 while not Path("read-0").exists() or not Path("read-1").exists():
     pass
 if rank == "0":
-    kept = {{name: value for name, value in os.environ.items() if not name.startswith(("PMI", "HYD", "MPI_"))}}
-    inner = {job.command(mpich, 2, "early", inner)!r}
-    subprocess.run(inner, env={{**kept, "MPIIMPORT": "force"}}, check=True, stdin=subprocess.DEVNULL)
+    {neighbour(job, mpich, "import json")}
     print("there", store.exists())
 """
-    outcome = job.run(mpich, 2, job.script(text), MPIIMPORT_STORE=str(place))
-    assert (outcome.status, outcome.lines()) == (0, ["there True"]), outcome.stderr
-    assert list(place.iterdir()) == []
+    assert job.run(mpich, 2, job.script(text), MPIIMPORT_STORE=str(place)).printed() == ["there True"]
 
 
-def test_a_place_with_a_relative_name_is_the_same_wherever_the_program_goes(job: Job, mpich: Mpi) -> None:
-    place = job.directory / "place"
-    place.mkdir()
+def test_a_place_with_a_relative_name_is_the_same_wherever_the_program_goes(job: Job, mpich: Mpi, place: Path) -> None:
     text = """
 import os
 os.chdir("/")
@@ -84,10 +86,7 @@ import numpy.linalg, xml.dom.minidom
 staged = sum("/mpiimport-" in line and "numpy" in line for line in open("/proc/self/maps"))
 print(type(xml.dom.minidom.__loader__).__name__, staged > 0)
 """
-    outcome = job.run(mpich, 2, job.script(text), MPIIMPORT_STORE="place")
-    assert (outcome.status, outcome.lines()) == (0, ["StoreSourceLoader True"] * 2), outcome.stderr
-    assert outcome.ours() == []
-    assert list(place.iterdir()) == []
+    assert job.run(mpich, 2, job.script(text), MPIIMPORT_STORE=place.name).printed() == ["StoreSourceLoader True"] * 2
 
 
 def test_the_store_is_private(job: Job, mpich: Mpi) -> None:
@@ -100,24 +99,14 @@ for store in Path("/dev/shm").glob(f"mpiimport-{os.geteuid()}.*"):
     assert set(job.run(mpich, 2, job.script(text)).lines()) == {"0o700 True"}
 
 
-def test_switched_off_there_is_no_trace_of_us(job: Job, mpich: Mpi, prefix: Path) -> None:
+@pytest.mark.parametrize("switch", ["0", ""])
+def test_switched_off_there_is_no_trace_of_us(job: Job, mpich: Mpi, prefix: Path, switch: str) -> None:
     script = job.script(f"import json, os; os.path.exists('{MARK}end')")
-    for entry_point, switch in (("sitecustomize", "0"), ("sitecustomize", "")):
-        directory = job.directory / f"{entry_point}{switch}"
-        directory.mkdir()
-        environment = job.environment(mpich, **{**job.switches(entry_point), "MPIIMPORT": switch})
-        outcome, traces = trace(job.command(mpich, 2, entry_point, script), environment, directory)
-        assert outcome.status == 0 and len(traces) == 2
-        for found in traces:
-            ours = {
-                Path(call.path).name
-                for call in found.calls
-                if call.path.startswith(str(prefix)) or "mpiimport-" in call.path
-            }
-            assert not {
-                name for name in ours if "sitecustomize" not in name and name not in ("pythonpath", "__pycache__")
-            }
-            assert not [call for call in found.calls if "libmpi" in call.path]
+    for found in job.traced(mpich, 2, script, entry_point="sitecustomize", MPIIMPORT=switch)[1]:
+        ours = [call.path for call in found.calls if call.path.startswith(str(prefix)) or "mpiimport-" in call.path]
+        names = {Path(path).name for path in ours} - {"pythonpath", "__pycache__"}
+        assert not [name for name in names if "sitecustomize" not in name]
+        assert not [call for call in found.calls if "libmpi" in call.path]
 
 
 def test_nothing_happens_without_a_rank(job: Job) -> None:

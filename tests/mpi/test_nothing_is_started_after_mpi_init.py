@@ -3,17 +3,15 @@
 import pytest
 
 from lab.ranks import Mpi
-from lab.syscalls import MARK, new_processes, trace
+from lab.syscalls import MARK, new_processes
 from tests.conftest import Job
 
 PROGRAM = f"import os; os.path.exists('{MARK}begin'); import numpy, uuid, platform, ctypes.util"
 
 
-def started(job: Job, mpi: Mpi, ranks: int, entry_point: str, text: str, **environment: str) -> list[list[str]]:
+def started(job: Job, mpi: Mpi, ranks: int, entry_point: str, text: str) -> list[list[str]]:
     """By rank, what started a process between the loading of MPI's library and the first line of PROGRAM."""
-    command = job.command(mpi, ranks, entry_point, job.script(text))
-    outcome, _ = trace(command, job.environment(mpi, **job.switches(entry_point), **environment), job.directory)
-    assert outcome.status == 0, outcome.stderr
+    job.traced(mpi, ranks, job.script(text), entry_point=entry_point)
     return new_processes(job.directory, since="libmpi", until="begin")
 
 

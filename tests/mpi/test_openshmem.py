@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lab.mpis import OpenShmem
-from lab.syscalls import MARK, on_tree, trace
+from lab.syscalls import MARK
 from tests.conftest import Job, but_everyday
 
 PES = 4
@@ -234,16 +234,10 @@ if me == 0:
 def test_other_pes_leave_the_tree_alone(shmem_job: Job, openshmem: OpenShmem) -> None:
     """But for the one module that opens libraries by itself, docs/architecture.md."""
     tree = [openshmem.python.parent.parent / "lib", Path(openshmem.python.resolve().parent.parent, "lib")]
-    environment = shmem_job.environment(openshmem.mpi, **shmem_job.switches("early"))
     script = shmem_job.script(QUIET)
     assert shmem_job.run(openshmem.mpi, PES, script).status == 0
-    outcome, traces = trace(shmem_job.command(openshmem.mpi, PES, "early", script), environment, shmem_job.directory)
-    assert outcome.status == 0, outcome.stderr
-    assert len(traces) == PES
-    for found in traces:
-        position = found.activated_at()
-        assert position is not None
-        if not any(call.path == MARK + "root" for call in found.calls):
-            calls = on_tree(found.until_mark("imported")[position:], tree)
+    for found in shmem_job.traced(openshmem.mpi, PES, script)[1]:
+        if not found.is_root():
+            calls = found.while_served(tree)
             assert [call.line for call in calls if "_cffi_backend" not in call.path] == []
             assert len(calls) <= 1

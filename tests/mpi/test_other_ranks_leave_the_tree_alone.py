@@ -39,34 +39,22 @@ BARE = f"import os; os.path.exists('{MARK}imported')"
 PLAIN = f"import numpy; import scipy.interpolate; import os; os.path.exists('{MARK}imported')"
 
 
-def traced(job: Job, mpi: Mpi, entry_point: str, program: str = PROGRAM, named: bool = True) -> list[Trace]:
-    """Traces of a served job. ``named``: MPI4PY_LIBMPI names the library."""
+def traced(job: Job, mpi: Mpi, program: str = PROGRAM, entry_point: str = "early", named: bool = True) -> list[Trace]:
+    """``named``: MPI4PY_LIBMPI names the library."""
     # As much is read as for many nodes; for one, root leaves more to imports as they come.
-    environment = job.environment(mpi, **job.switches(entry_point), MPIIMPORT_BREADTH="closure")
-    if not named:
-        del environment["MPI4PY_LIBMPI"]
-    outcome, traces = trace(job.command(mpi, 4, entry_point, job.script(program)), environment, job.directory)
-    assert outcome.status == 0, outcome.stderr
-    assert len(traces) == 4
-    return traces
+    wrapper = [] if named else ["env", "-u", "MPI4PY_LIBMPI"]
+    script, breadth = job.script(program), {"MPIIMPORT_BREADTH": "closure"}
+    return job.traced(mpi, 4, script, entry_point=entry_point, wrapper=wrapper, **breadth)[1]
 
 
-def is_root(found: Trace) -> bool:
-    return any(call.path == MARK + "root" for call in found.calls)
-
-
-def test_no_path_call_on_the_tree_after_activation(job: Job, mpi: Mpi, tree: list[Path]) -> None:
-    for found in traced(job, mpi, "early"):
-        position = found.activated_at()
-        assert position is not None
-        assert on_tree(found.until_mark("imported")[position:], tree) == []
-
-
-def test_no_path_call_on_the_tree_after_activation_by_sitecustomize(job: Job, mpich: Mpi, tree: list[Path]) -> None:
-    for found in traced(job, mpich, "sitecustomize"):
-        position = found.activated_at()
-        assert position is not None
-        assert on_tree(found.until_mark("imported")[position:], tree) == []
+@pytest.mark.parametrize(
+    ("name", "entry_point"), [("mpich", "early"), ("openmpi", "early"), ("mpich", "sitecustomize")]
+)
+def test_no_path_call_on_the_tree_after_activation(
+    job: Job, mpis: dict[str, Mpi], tree: list[Path], name: str, entry_point: str
+) -> None:
+    for found in traced(job, mpis[name], entry_point=entry_point):
+        assert found.while_served(tree) == []
 
 
 def by_cause(calls: list[Call], prefix: Path) -> dict[str, list[str]]:
@@ -103,8 +91,8 @@ def test_path_calls_before_activation(job: Job, mpi: Mpi, tree: list[Path], pref
     bare_directory.mkdir()
     _, (bare,) = trace([*job.python("plain"), "-S", "-c", BARE], job.environment(mpi), bare_directory)
     limits = {**LIMITS, LD_SO: LIMITS[LD_SO] + len(by_cause(on_tree(bare.calls, tree), prefix)[LD_SO])}
-    for found in traced(job, mpi, "early", SMALL, named=where != "environment with MPI"):
-        if not is_root(found):
+    for found in traced(job, mpi, SMALL, named=where != "environment with MPI"):
+        if not found.is_root():
             causes = by_cause(on_tree(found.calls[: found.activated_at()], [*tree, prefix]), prefix)
             for cause, lines in causes.items():
                 assert len(lines) <= limits[cause], "\n".join(lines)
@@ -118,8 +106,8 @@ def test_what_a_prefix_without_the_one_file_costs_is_documented(job: Job, mpich:
     for where, documented in zip((prefix, bare), map(int, *figures), strict=True):
         directory = job.directory / f"{documented}"
         directory.mkdir()
-        for found in traced(Job(where, directory), mpich, "early", SMALL):
-            if not is_root(found):
+        for found in traced(Job(where, directory), mpich, SMALL):
+            if not found.is_root():
                 assert len(on_tree(found.calls[: found.activated_at()], [where])) <= documented
 
 
@@ -128,5 +116,5 @@ def test_root_of_later_runs_makes_no_more_calls_than_a_plain_process(job: Job, m
     directory.mkdir()
     _, (plain,) = trace([sys.executable, "-c", PLAIN], job.environment(mpich), directory)
     assert job.run(mpich, 4, job.script(PROGRAM)).status == 0
-    (root,) = [found for found in traced(job, mpich, "early") if is_root(found)]
+    (root,) = [found for found in traced(job, mpich) if found.is_root()]
     assert len(on_tree(root.until_mark("imported"), tree)) <= len(on_tree(plain.calls, tree))

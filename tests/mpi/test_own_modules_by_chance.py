@@ -7,8 +7,6 @@ system, so that what plain Python sees does not depend on how fast it is.
 import json
 import random
 import shutil
-import subprocess
-import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,25 +15,15 @@ import pytest
 
 from lab.ranks import Mpi
 from tests.conftest import Job, but_everyday, settle
+from tests.mpi.native import SUFFIX, build_module
 
 pytestmark = pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is not installed")
-SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 # Packages of one program, and how often it changes them.
 PACKAGES, STEPS = 16, 5
 MODULES = ["a", "b", "new", "sub", "sub.c", "sub.new", "space", "space.d", "fast", "tied", "away", "away.c"]
 # What links lead to from the begin, by the package's number: the link stays as it is.
 TIED, AWAY = "../spare/tied{}.py", "../spare/away{}"
 FILES = ["a.py", "b.py", "new.py", "sub/__init__.py", "sub/c.py", "sub/new.py", "space/d.py", "b/__init__.py"]
-NATIVE = """
-#include <Python.h>
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "fast", 0, -1, 0};
-PyMODINIT_FUNC PyInit_fast(void)
-{
-    PyObject *made = PyModule_Create(&module);
-    PyModule_AddIntConstant(made, "value", VALUE);
-    return made;
-}
-"""
 PROGRAM = """
 import importlib, json, os, shutil, sys, time
 from mpi4py import MPI
@@ -187,21 +175,8 @@ def lay_out(place: Path, seed: int, libraries: Path) -> Path:
 @pytest.fixture(scope="module")
 def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("libraries")
-    include = f"-I{sysconfig.get_path('include')}"
     for value in (1, 2):
-        command = [
-            "gcc",
-            "-shared",
-            "-fPIC",
-            f"-DVALUE={value}",
-            include,
-            "-x",
-            "c",
-            "-",
-            "-o",
-            f"{directory}/{value}.so",
-        ]
-        subprocess.run(command, input=NATIVE, text=True, check=True)
+        build_module(directory / f"{value}.so", "fast", value)
     return directory
 
 

@@ -2,7 +2,7 @@
 
 from lab.ranks import Mpi
 from tests.conftest import Job
-from tests.mpi.sameness import differences, reporting
+from tests.mpi.sameness import assert_same
 
 TREE = {
     "one/shared/__init__.py": "import pkgutil\n__path__ = pkgutil.extend_path(__path__, __name__)\n",
@@ -43,8 +43,5 @@ except ImportError as exc:
 
 
 def test_packages_are_walked_as_they_lie(job: Job, mpich: Mpi) -> None:
-    for name, text in TREE.items():
-        job.script(text, f"library/{name}")
-    script = job.script(reporting(job, PROGRAM))
-    path = f"{job.directory / 'library/one'}:{job.directory / 'library/two'}"
-    assert differences(job, mpich, script, PYTHONPATH=path) == {}
+    library = job.files(TREE)
+    assert_same(job, mpich, PROGRAM, PYTHONPATH=f"{library}/one:{library}/two")

@@ -53,19 +53,18 @@ def left_behind(job: Job) -> list[str]:
 
 @pytest.mark.parametrize("switch", ["force", "", "0"])
 @pytest.mark.parametrize("kind", ["script", "code", "module"])
-@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
 def test_files_left_open_are_complete(job: Job, mpich: Mpi, entry_point: str, kind: str, switch: str) -> None:
     words = kinds(job, LEAVING)[kind]
     served = job.run(mpich, 2, *words, entry_point=entry_point, MPIIMPORT=switch)
-    assert served.status == 0, served.stderr
-    assert served.lines() == ["deleted an object"] * 2 + ["deleted an object of its class"] * 2
+    assert (served.status, served.lines()) == (0, ["deleted an object"] * 2 + ["deleted an object of its class"] * 2), (
+        served.stderr
+    )
     rows, _, short, _ = left_behind(job)
     assert (rows.count("\n"), short) == (ROWS, "short")
 
 
 @pytest.mark.parametrize("switch", ["force", "0"])
 @pytest.mark.parametrize("end", ENDS)
-@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
 def test_however_a_program_ends(job: Job, mpich: Mpi, entry_point: str, end: str, switch: str) -> None:
     script = job.script(LEAVING + ENDS[end])
     plain = job.run(mpich, 2, script, entry_point="plain")
@@ -145,7 +144,6 @@ def any_python(request: pytest.FixtureRequest, prefix: Path, tmp_path_factory: p
 
 @pytest.mark.parametrize("switch", ["force", "0"])
 @pytest.mark.parametrize("kind", ["script", "module", "code"])
-@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
 def test_nothing_of_ours_refers_to_main(
     any_python: list[Path], tmp_path: Path, mpich: Mpi, entry_point: str, kind: str, switch: str
 ) -> None:

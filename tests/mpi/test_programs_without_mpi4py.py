@@ -118,15 +118,18 @@ def assert_as_plain(job: Job, mpi: Mpi, text: str) -> None:
     assert served.ours() == []
 
 
-@pytest.mark.parametrize("end", ENDS)
-def test_programs_without_mpi_end_as_without_us(job: Job, mpich: Mpi, end: str) -> None:
-    assert_as_plain(job, mpich, f"print('here', rank, flush=True)\n{ENDS[end]}")
+# Where MPI connects by itself, and in Intel's, only what runs no exit handlers differs. What is not MPICH's is full.
+ENDINGS = [pytest.param("mpich", end) for end in ENDS] + [pytest.param("mpich by a port", end) for end in ABRUPT]
+ENDINGS += [pytest.param("openmpi", end, marks=pytest.mark.full) for end in ENDS]
+ENDINGS += [pytest.param("intel", end, marks=pytest.mark.full) for end in ABRUPT]
 
 
-@pytest.mark.parametrize("end", ABRUPT)
-def test_programs_without_mpi_end_as_without_us_where_mpi_connects_by_itself(job: Job, mpich: Mpi, end: str) -> None:
-    connecting = replace(mpich, options=("-pmi-port",))
-    assert_as_plain(job, connecting, f"print('here', rank, flush=True)\n{ENDS[end]}")
+@pytest.mark.parametrize(("name", "end"), ENDINGS)
+def test_programs_without_mpi_end_as_without_us(
+    job: Job, mpis: dict[str, Mpi], request: pytest.FixtureRequest, name: str, end: str
+) -> None:
+    mpi = replace(mpis["mpich"], options=("-pmi-port",)) if name == "mpich by a port" else mpis.get(name)
+    assert_as_plain(job, mpi or request.getfixturevalue(name), f"print('here', rank, flush=True)\n{ENDS[end]}")
 
 
 CRASHING = """
@@ -146,28 +149,9 @@ def test_a_program_that_ranks_have_become_ends_the_job_where_it_crashes(job: Job
     assert "not here" not in plain.stdout + served.stdout
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("end", ENDS)
-def test_programs_without_mpi_end_as_without_us_with_open_mpi(job: Job, mpis: dict[str, Mpi], end: str) -> None:
-    assert_as_plain(job, mpis["openmpi"], f"print('here', rank, flush=True)\n{ENDS[end]}")
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("end", ABRUPT)
-def test_programs_without_mpi_end_as_without_us_with_intel_mpi(job: Job, intel: Mpi, end: str) -> None:
-    assert_as_plain(job, intel, f"print('here', rank, flush=True)\n{ENDS[end]}")
-
-
 @pytest.mark.parametrize("program", GUARDED_PROGRAMS)
-def test_libraries_that_ask_before_they_initialise_work(job: Job, mpich: Mpi, program: str) -> None:
-    assert_as_plain(job, mpich, GUARDED_PROGRAMS[program])
-
-
-@pytest.mark.parametrize("program", GUARDED_PROGRAMS)
-def test_libraries_that_ask_before_they_initialise_work_with_open_mpi(
-    job: Job, mpis: dict[str, Mpi], program: str
-) -> None:
-    assert_as_plain(job, mpis["openmpi"], GUARDED_PROGRAMS[program])
+def test_libraries_that_ask_before_they_initialise_work(job: Job, mpi: Mpi, program: str) -> None:
+    assert_as_plain(job, mpi, GUARDED_PROGRAMS[program])
 
 
 def test_libraries_that_do_not_ask_go_on_and_are_told_what_to_set(job: Job, mpi: Mpi) -> None:

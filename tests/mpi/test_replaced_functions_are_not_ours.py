@@ -108,31 +108,20 @@ LATE = ["part.late", "part.later"]
 
 
 def run(job: Job, mpi: Mpi, text: str, entry_point: str, **environment: str) -> Outcome:
-    for name, content in FILES.items():
-        job.script(content, "library/" + name)
-    path = str(job.directory / "library")
-    beside = job.switches(entry_point).get("PYTHONPATH")
-    search = f"{beside}:{path}" if beside else path
-    return job.run(mpi, 2, job.script(text), *LATE, entry_point=entry_point, PYTHONPATH=search, **environment)
+    path = job.files(FILES)
+    return job.run(mpi, 2, job.script(text), *LATE, entry_point=entry_point, PYTHONPATH=path, **environment)
 
 
 def calls_of_ours(outcome: Outcome) -> list[str]:
     return sorted({line for line in outcome.stdout.splitlines() if line.startswith("ours: ")})
 
 
+@pytest.mark.parametrize("use", [MPI, ""], ids=["with MPI", "without MPI"])
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("entry_point", ENTRY_POINTS)
-def test_no_replaced_function_is_called_by_us(job: Job, mpich: Mpi, entry_point: str, end: str) -> None:
-    own = {"MPIIMPORT_REPORT": str(job.directory / "report.json")} if end == "return" else {}
-    outcome = run(job, mpich, REPLACE + IMPORTS + MPI + ENDS[end], entry_point, **own)
-    assert "later" in outcome.stdout.splitlines(), outcome.stderr
-    assert calls_of_ours(outcome) == []
-
-
-@pytest.mark.parametrize("end", ENDS)
-@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
-def test_none_is_called_where_the_program_uses_no_mpi(job: Job, mpich: Mpi, entry_point: str, end: str) -> None:
-    outcome = run(job, mpich, REPLACE + IMPORTS + ENDS[end], entry_point)
+def test_no_replaced_function_is_called_by_us(job: Job, mpich: Mpi, entry_point: str, end: str, use: str) -> None:
+    own = {"MPIIMPORT_REPORT": str(job.directory / "report.json")} if use and end == "return" else {}
+    outcome = run(job, mpich, REPLACE + IMPORTS + use + ENDS[end], entry_point, **own)
     assert "later" in outcome.stdout.splitlines(), outcome.stderr
     assert calls_of_ours(outcome) == []
 

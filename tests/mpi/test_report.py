@@ -17,9 +17,7 @@ from benchmarks.demonstrations.oversubscribed import on_one_core
 from lab.ranks import Mpi, Outcome, run
 from mpiimport.host.report.file import SCHEMA
 from tests.conftest import Job
-from tests.mpi.test_imports_show_no_frame_of_ours import MODULES, PROGRAM
 
-ENTRY_POINTS = ["early", "module", "sitecustomize"]
 TICK = 0.011
 AGE = """
 import os, time
@@ -53,7 +51,6 @@ def of_ranks(report: dict[str, Any], clock: str) -> list[float]:
     return [sum(column) for column in zip(*report["time_line"][clock].values(), strict=True)]
 
 
-@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
 def test_phases_add_up_to_the_life_of_each_rank(job: Job, mpi: Mpi, entry_point: str) -> None:
     started = time.monotonic()
     outcome, report = reported(job, mpi, 3, job.script(AGE), entry_point)
@@ -238,15 +235,12 @@ def test_a_dash_shows_a_table_on_standard_error(job: Job, mpich: Mpi) -> None:
     assert max(map(len, lines[:12])) <= 100
 
 
-def test_a_report_that_cannot_be_written_is_one_line(job: Job, mpich: Mpi) -> None:
-    outcome = job.run(mpich, 2, "--report", job.directory / "none" / "r.json", job.script("import decimal"))
-    assert outcome.status == 0
-    assert {line.split(": [")[0] for line in outcome.ours()} == {"mpiimport: the report cannot be written"}
-
-
-def test_a_pipe_in_the_place_of_a_report_is_not_waited_for(job: Job, mpich: Mpi) -> None:
-    os.mkfifo(job.directory / "r.json")
-    outcome = job.run(mpich, 2, "--report", job.directory / "r.json", job.script("import decimal"))
+@pytest.mark.parametrize("name", ["none/r.json", "pipe"])
+def test_a_report_that_cannot_be_written_is_one_line_and_a_pipe_is_not_waited_for(
+    job: Job, mpich: Mpi, name: str
+) -> None:
+    os.mkfifo(job.directory / "pipe")
+    outcome = job.run(mpich, 2, "--report", job.directory / name, job.script("import decimal"))
     assert outcome.status == 0
     assert {line.split(": [")[0] for line in outcome.ours()} == {"mpiimport: the report cannot be written"}
 
@@ -254,20 +248,6 @@ def test_a_pipe_in_the_place_of_a_report_is_not_waited_for(job: Job, mpich: Mpi)
 def test_the_program_may_change_its_directory(job: Job, mpich: Mpi) -> None:
     outcome = job.run(mpich, 2, "--report", "r.json", job.script("import os; os.chdir('/')"))
     assert outcome.status == 0 and json.loads((job.directory / "r.json").read_text())["scope"] == "all"
-
-
-def test_measuring_shows_in_no_traceback_warning_or_stack(
-    mpich: Mpi, prefix: Path, python: Path, tmp_path: Path
-) -> None:
-    job = Job(prefix, tmp_path, python)
-    for name, text in MODULES.items():
-        job.script(text + BURN.format(0.05) * (name == "deep.py"), "library/" + name)
-    script = job.script(PROGRAM)
-    path = str(job.directory / "library")
-    plain = job.run(mpich, 2, script, entry_point="plain", PYTHONPATH=path)
-    served, report = reported(job, mpich, 2, script, PYTHONPATH=path)
-    assert "ZeroDivisionError" in plain.stdout and served.lines() == plain.lines()
-    assert "deep" in {module["name"] for module in report["modules"]}
 
 
 def test_nothing_is_measured_where_no_report_is_asked_for(job: Job, mpich: Mpi) -> None:

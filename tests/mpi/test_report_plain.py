@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.ranks import Mpi, Outcome, run
+from lab.ranks import Mpi, Outcome
 from tests.conftest import Job
 
 
@@ -15,13 +15,11 @@ class Plainly:
         script = job.script("import decimal, sys\nprint('done')\nif len(sys.argv) > 1: sys.exit(3)")
         self.manifests = job.directory / "manifests"
         self.ranks = job.command(mpi, 2, "early", script)
-        self._command = str(job.prefix / "bin" / "mpiimport")
         self._job, self._mpi = job, mpi
 
     def __call__(self, *words: str, **changes: str) -> Outcome:
         own = {"MPIIMPORT_MANIFESTS": str(self.manifests), **changes}
-        variables = self._job.environment(self._mpi, **own)
-        return run([self._command, *words], variables, 60)
+        return self._job.tool(*words, **self._job.environment(self._mpi, **own))
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 
 from lab.ranks import Mpi
 from tests.conftest import Job
-from tests.mpi.sameness import differences, reporting
+from tests.mpi.sameness import assert_same
 
 TREE = {
     "kit/__init__.py": "",
@@ -54,7 +54,4 @@ except ImportError as exc:
 
 @pytest.mark.parametrize("entry_point", ["early", "sitecustomize"])
 def test_resources_are_files_of_the_tree(job: Job, mpich: Mpi, entry_point: str) -> None:
-    for name, text in TREE.items():
-        job.script(text, f"library/{name}")
-    script = job.script(reporting(job, PROGRAM))
-    assert differences(job, mpich, script, entry_points=(entry_point,), PYTHONPATH=str(job.directory / "library")) == {}
+    assert_same(job, mpich, PROGRAM, TREE, entry_points=(entry_point,))

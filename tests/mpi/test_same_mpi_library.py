@@ -1,6 +1,7 @@
 """The MPI library that a job gets is the one that mpi4py finds in plain Python, wherever that looks for it."""
 
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -46,61 +47,49 @@ def same_library(job: Job, mpi: Mpi, found_in: Installation, **variables: str) -
     return plain.stdout
 
 
-def other(mpis: dict[str, Mpi], mpi: Mpi) -> Mpi:
-    return next(one for one in mpis.values() if one.name != mpi.name)
+@dataclass(frozen=True)
+class Case:
+    """Where the MPI of a job, and another one, are to be found. ``searched``: whose library ld.so comes to."""
+
+    own: str = ""
+    other: str = ""
+    searched: str = "own"
+    variable: str = "LD_LIBRARY_PATH"
+    # What mpi4py's own module says further.
+    rules: str = ""
 
 
-def test_in_the_environment_before_where_ld_so_looks(
-    job: Job, mpi: Mpi, mpis: dict[str, Mpi], installation: Installation
-) -> None:
-    installation.put(mpi, installation.home)
-    elsewhere = other(mpis, mpi).library.parent
-    line = same_library(job, mpi, installation, LD_LIBRARY_PATH=str(elsewhere))
-    assert line.split()[1] == mpi.name and str(mpi.library.resolve()) in line
-
-
-def test_where_ld_so_looks(job: Job, mpi: Mpi, mpis: dict[str, Mpi], installation: Installation) -> None:
+REVERSED = "_rpath = _dlopen_rpath\n_dlopen_rpath = lambda: [*reversed(_rpath())]\n"
+CASES = {
+    "in the environment, before where ld.so looks": Case(own="home", searched="other"),
     # A closed environment has nothing to do with the user's own packages.
-    installation.put(other(mpis, mpi), installation.user)
-    line = same_library(job, mpi, installation, LD_LIBRARY_PATH=str(mpi.library.parent))
-    assert line.split()[1] == mpi.name and str(mpi.library.resolve()) in line
+    "where ld.so looks": Case(other="user"),
+    "by rules that are mpi4py's own": Case(other="home", rules=REVERSED),
+    "by rules that are mpi4py's own, in a closed environment": Case(other="user", rules="# Another version.\n"),
+    "among the user's own packages": Case(own="user", searched="other"),
+    "named by its path": Case(other="home", variable="MPI4PY_LIBMPI"),
+    "of the interface that is named": Case(variable="MPI4PY_MPIABI"),
+    "one that the process has already": Case(other="home", variable="LD_PRELOAD"),
+}
 
 
-def test_by_rules_that_are_mpi4pys_own(job: Job, mpi: Mpi, mpis: dict[str, Mpi], installation: Installation) -> None:
-    installation.change("_mpiabi.py", "_rpath = _dlopen_rpath\n_dlopen_rpath = lambda: [*reversed(_rpath())]\n")
-    installation.put(other(mpis, mpi), installation.home)
-    line = same_library(job, mpi, installation, LD_LIBRARY_PATH=str(mpi.library.parent))
-    assert line.split()[1] == mpi.name and str(mpi.library.resolve()) in line
-
-
-def test_by_rules_that_are_mpi4pys_own_in_a_closed_environment(
-    job: Job, mpi: Mpi, mpis: dict[str, Mpi], installation: Installation
+@pytest.mark.parametrize("case", CASES)
+def test_the_library_is_the_one_of_plain_python(
+    job: Job, mpi: Mpi, mpis: dict[str, Mpi], installation: Installation, case: str
 ) -> None:
-    installation.change("_mpiabi.py", "# Another version.\n")
-    installation.put(other(mpis, mpi), installation.user)
-    line = same_library(job, mpi, installation, LD_LIBRARY_PATH=str(mpi.library.parent))
-    assert line.split()[1] == mpi.name and str(mpi.library.resolve()) in line
-
-
-def test_among_the_users_own_packages(job: Job, mpi: Mpi, mpis: dict[str, Mpi], installation: Installation) -> None:
-    installation.open_to_system(True)
-    installation.put(mpi, installation.user)
-    elsewhere = other(mpis, mpi).library.parent
-    line = same_library(job, mpi, installation, LD_LIBRARY_PATH=str(elsewhere))
-    assert line.split()[1] == mpi.name and str(mpi.library.resolve()) in line
-
-
-def test_named_by_its_path(job: Job, mpi: Mpi, mpis: dict[str, Mpi], installation: Installation) -> None:
-    installation.put(other(mpis, mpi), installation.home)
-    line = same_library(job, mpi, installation, MPI4PY_LIBMPI=str(mpi.library))
-    assert line.split()[1] == mpi.name and str(mpi.library.resolve()) in line
-
-
-def test_of_the_interface_that_is_named(job: Job, mpi: Mpi, installation: Installation) -> None:
-    same_library(job, mpi, installation, LD_LIBRARY_PATH=str(mpi.library.parent), MPI4PY_MPIABI=mpi.name)
-
-
-def test_one_that_the_process_has_already(job: Job, mpi: Mpi, mpis: dict[str, Mpi], installation: Installation) -> None:
-    installation.put(other(mpis, mpi), installation.home)
-    line = same_library(job, mpi, installation, LD_PRELOAD=str(mpi.library))
+    where, other = CASES[case], next(one for one in mpis.values() if one.name != mpi.name)
+    if where.rules:
+        installation.change("_mpiabi.py", where.rules)
+    if where.own == "user":
+        installation.open_to_system(True)
+    for name, found in ((where.own, mpi), (where.other, other)):
+        if name:
+            installation.put(found, {"home": installation.home, "user": installation.user}[name])
+    library = (mpi if where.searched == "own" else other).library
+    variables = {"LD_LIBRARY_PATH": str(library.parent), "MPI4PY_LIBMPI": str(library), "LD_PRELOAD": str(library)}
+    if where.variable == "MPI4PY_MPIABI":
+        chosen = {where.variable: mpi.name, "LD_LIBRARY_PATH": str(library.parent)}
+    else:
+        chosen = {where.variable: variables[where.variable]}
+    line = same_library(job, mpi, installation, **chosen)
     assert line.split()[1] == mpi.name and line.endswith(f" {mpi.library.resolve()}\n")

@@ -46,7 +46,6 @@ def compare(job: Job, mpi: Mpi, entry_point: str, *words: str | Path) -> None:
 
 
 @pytest.mark.parametrize("path", PLACES)
-@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
 def test_the_script_is_the_one_that_is_asked_for(job: Job, mpich: Mpi, entry_point: str, path: str) -> None:
     for place in set(PLACES.values()):
         job.script(SHOW.replace("asked for", place), place)
@@ -63,7 +62,6 @@ def test_text_is_decoded_as_the_interpreter_decodes_it(job: Job, mpich: Mpi, ent
 
 
 @pytest.mark.parametrize("name", ["app.pyc", "app.odd", "damaged.pyc", "text.pyc"])
-@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
 def test_bytecode_can_be_the_program(job: Job, mpich: Mpi, entry_point: str, name: str) -> None:
     source = job.script("import sys\nprint(__file__, type(__loader__).__name__, __cached__)")
     py_compile.compile(str(source), str(job.directory / name))
@@ -74,7 +72,6 @@ def test_bytecode_can_be_the_program(job: Job, mpich: Mpi, entry_point: str, nam
     compare(job, mpich, entry_point, name)
 
 
-@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
 def test_every_rank_is_warned_of_the_program_once(job: Job, mpich: Mpi, entry_point: str) -> None:
     other = Job(job.prefix, job.directory, interpreter("3.12"))
     script = other.script("import os\nos.environ['UCX_X'] = '1'\nprint(1 is 1, '\\d')")

@@ -7,7 +7,7 @@ import pytest
 
 from lab.ranks import Mpi
 from tests.conftest import Job
-from tests.mpi.sameness import differences, launch, reporting
+from tests.mpi.sameness import assert_same, launch
 
 TREE = {
     "library/kit/__init__.py": "value = 1\n",
@@ -150,8 +150,7 @@ if comm.rank == 0:
 
 
 def laid_out(job: Job) -> str:
-    for name, text in TREE.items():
-        job.script(text, name)
+    job.files(TREE, ".")
     library = job.directory / "library"
     with zipfile.ZipFile(library / "archive.zip", "w") as stream:
         stream.writestr("zipped/__init__.py", "value = 'zipped'\n")
@@ -173,47 +172,35 @@ FAILING = "value = 2\ndef fail():\n    raise ValueError('bare')\n"
 
 @pytest.mark.parametrize("entry_point", ["early", "sitecustomize"])
 def test_what_changes_while_the_program_runs_takes_effect(job: Job, mpich: Mpi, entry_point: str) -> None:
-    path = laid_out(job)
-    script = job.script(reporting(job, CHANGES))
-    assert differences(job, mpich, script, entry_points=(entry_point,), PYTHONPATH=path) == {}
+    assert_same(job, mpich, CHANGES, entry_points=(entry_point,), PYTHONPATH=laid_out(job))
 
 
 def test_archives_on_the_path_from_the_start(job: Job, mpich: Mpi) -> None:
     laid_out(job)
     entries = ["library/archive.zip", "library/file.egg", "library/archive.zip/below", "eggs/dir.egg", "no-such.zip"]
     text = "import zipped.inside, zipped_egg, from_below, in_egg\nseen['files'] = [m.__file__ for m in (zipped.inside, zipped_egg, from_below, in_egg)]\n"
-    script = job.script(reporting(job, text))
-    path = ":".join(str(job.directory / entry) for entry in entries)
-    assert differences(job, mpich, script, PYTHONPATH=path) == {}
+    assert_same(job, mpich, text, PYTHONPATH=":".join(str(job.directory / entry) for entry in entries))
 
 
 def test_bytecode_without_source(job: Job, mpich: Mpi) -> None:
     path = laid_out(job)
-    script = job.script(reporting(job, SOURCELESS))
-    assert differences(job, mpich, script, PYTHONPATH=path) == {}
-    outcome, _ = launch(job, mpich, "module", "-v", script, PYTHONPATH=path)
+    assert_same(job, mpich, SOURCELESS, PYTHONPATH=path)
+    outcome, _ = launch(job, mpich, "module", "-v", "app.py", PYTHONPATH=path)
     for name in "bare", "bare.deep", "bare_module":
         assert outcome.stderr.count(f"]: {name} from the store") == 2
 
 
 def test_a_relative_import_in_a_script_fails_and_leaves_nothing(job: Job, mpich: Mpi) -> None:
-    path = laid_out(job)
     job.script("thing = 1\n", "second.py")
-    script = job.script(reporting(job, RELATIVE))
-    assert differences(job, mpich, script, entry_points=("early", "module"), PYTHONPATH=path) == {}
+    assert_same(job, mpich, RELATIVE, entry_points=("early", "module"), PYTHONPATH=laid_out(job))
 
 
 def test_modules_that_appear_are_found(job: Job, mpich: Mpi) -> None:
-    path = laid_out(job)
-    script = job.script(reporting(job, APPEARING))
-    assert differences(job, mpich, script, PYTHONPATH=path, PLACE=str(job.directory)) == {}
+    assert_same(job, mpich, APPEARING, PYTHONPATH=laid_out(job), PLACE=str(job.directory))
 
 
 def test_a_customised_path_hook_keeps_its_place(job: Job, mpich: Mpi) -> None:
     customise = "import sys\ndef first(path): raise ImportError\nsys.path_hooks.insert(0, first)\nsys.path_hooks.append(first)\n"
-    job.script(customise, "library/sitecustomize.py")
     text = "import sys\nseen['hooks'] = [getattr(hook, '__name__', '') for hook in sys.path_hooks if getattr(hook, '__module__', '').partition('.')[0] != 'mpiimport']\n"
     text += "seen['first'] = sys.path_hooks[0].__name__\n"
-    script = job.script(reporting(job, text))
-    path = str(job.directory / "library")
-    assert differences(job, mpich, script, entry_points=("early", "sitecustomize"), PYTHONPATH=path) == {}
+    assert_same(job, mpich, text, {"sitecustomize.py": customise}, entry_points=("early", "sitecustomize"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.ranks import Mpi, Outcome, run
+from lab.ranks import Mpi, Outcome
 from tests.conftest import Job, install_in, settle, wait_for
 
 SHOW = """
@@ -52,9 +52,8 @@ def session(job: Job, variables: dict[str, str]) -> Session:
 
     def start(text: str, **more: str) -> Outcome:
         task = f"TASK='{' '.join(job.python('module'))} task.py'\n"
-        command = [str(job.prefix / "bin" / "mpiimport"), "run", "--session", "--", "sh", "-c", task + text]
         settle(job.directory / "lib", *(job.directory / "lib").rglob("*"))
-        return run(command, {**variables, **more}, 60, job.directory)
+        return job.tool("run", "--session", "--", "sh", "-c", task + text, **{**variables, **more})
 
     return start
 
@@ -144,8 +143,7 @@ def test_where_others_may_rename_the_command_runs_without_a_session(session: Ses
 
 
 def test_a_command_that_is_not_there_leaves_nothing(job: Job, variables: dict[str, str], store: Path) -> None:
-    command = [str(job.prefix / "bin" / "mpiimport"), "run", "--session", "--", "no-such-launcher"]
-    refused = run(command, variables, 60, job.directory)
+    refused = job.tool("run", "--session", "--", "no-such-launcher", **variables)
     said = "mpiimport: no-such-launcher cannot be started: No such file or directory\n"
     assert (refused.status, refused.stderr) == (127, said)
     assert_gone(store)

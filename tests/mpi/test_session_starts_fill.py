@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from lab.ranks import Mpi, Outcome, run
+from lab.ranks import Mpi, Outcome
 from tests.conftest import Job, but_everyday, settle
 from tests.mpi.test_python_mpi import PATH, PIPS, binary, console_script
 
@@ -31,8 +31,7 @@ def call(job: Job, mpi: Mpi, words: list[str], *line: str, **variables: str) -> 
     settle(*packages.rglob("*"), *(job.directory / "bin").glob("*"))
     own = {"RESULT": str(job.directory / "result"), "PATH": f"{job.directory}/bin:{PATH}"}
     own |= {"PYTHONPATH": str(job.directory / "packages"), "MPIIMPORT_STORE": str(job.directory / "stores")}
-    environment = job.environment(mpi, **{**own, **variables})
-    return run([str(job.prefix / "bin" / "mpiimport"), *words, *line], environment, 60, job.directory)
+    return job.tool(*words, *line, **job.environment(mpi, **{**own, **variables}))
 
 
 def start(job: Job, mpi: Mpi, *line: str) -> Outcome:
@@ -41,31 +40,32 @@ def start(job: Job, mpi: Mpi, *line: str) -> Outcome:
     return outcome
 
 
+def assert_fills(job: Job, mpi: Mpi, *line: str) -> None:
+    filled = start(job, mpi, *line)
+    assert (filled.status, filled.stdout, filled.stderr) == (0, "", ""), line
+
+
 @pytest.mark.parametrize("first", but_everyday([f"#!{sys.executable}", "#!/usr/bin/env python3", PIPS], {PIPS}))
 def test_a_console_script_fills(job: Job, mpich: Mpi, first: str) -> None:
     console_script(job.directory, PROGRAM, first)
-    filled = start(job, mpich, *mpich.command(1), "fit")
-    assert (filled.status, filled.stdout, filled.stderr) == (0, "", "")
+    assert_fills(job, mpich, *mpich.command(1), "fit")
     served = call(job, mpich, ["run", "--"], *mpich.command(2), "fit", MPIIMPORT_CACHE="session")
     assert served.lines() == ["True"] * 2, served.stderr
 
 
 def test_a_launcher_that_mpiimport_runs_fills_and_is_no_job(job: Job, mpich: Mpi) -> None:
     console_script(job.directory, PROGRAM)
-    filled = start(job, mpich, str(job.prefix / "bin" / "mpiimport"), "run", "--", *mpich.command(1), "fit")
-    assert (filled.status, filled.stdout, filled.stderr) == (0, "", "")
+    assert_fills(job, mpich, str(job.prefix / "bin" / "mpiimport"), "run", "--", *mpich.command(1), "fit")
 
 
 def test_so_does_a_task(job: Job, mpich: Mpi) -> None:
     console_script(job.directory, PROGRAM)
-    filled = start(job, mpich, "fit")
-    assert (filled.status, filled.stdout, filled.stderr) == (0, "", "")
+    assert_fills(job, mpich, "fit")
 
 
 def test_so_do_a_python_and_one_behind_a_wrapper(job: Job, mpich: Mpi) -> None:
     for line in (["python", "app.py"], ["timeout", "60", "python", "app.py"], ["sh", "-c", "A=1; python app.py"]):
-        filled = start(job, mpich, *mpich.command(1), *line)
-        assert (filled.status, filled.stdout, filled.stderr) == (0, "", ""), line
+        assert_fills(job, mpich, *mpich.command(1), *line)
         served = call(job, mpich, ["run", "--"], *mpich.command(2), *line, MPIIMPORT_CACHE="session")
         assert served.lines() == ["True"] * 2, served.stderr
         (job.directory / "result").unlink()
@@ -79,8 +79,7 @@ def test_a_python_that_does_not_look_at_its_path_is_not_run(job: Job, mpich: Mpi
         assert refused.status == 1 and "nothing was run" in refused.stderr, refused
     remedy = binary(job)
     assert remedy in refused.stderr
-    filled = start(job, mpich, *mpich.command(1), remedy, "fit")
-    assert (filled.status, filled.stdout, filled.stderr) == (0, "", "")
+    assert_fills(job, mpich, *mpich.command(1), remedy, "fit")
 
 
 @pytest.mark.parametrize(
@@ -99,8 +98,7 @@ def test_a_wrapper_that_takes_the_search_path_away_is_not_run(job: Job, mpich: M
 )
 def test_a_task_behind_a_wrapper_fills(job: Job, mpich: Mpi, wrapper: list[str]) -> None:
     job.script('#!/bin/bash\nexec "$@"\n', "go.sh").chmod(0o755)
-    filled = start(job, mpich, *wrapper, *(["python app.py"] if "-c" in wrapper else ["python", "app.py"]))
-    assert (filled.status, filled.stdout, filled.stderr) == (0, "", "")
+    assert_fills(job, mpich, *wrapper, *(["python app.py"] if "-c" in wrapper else ["python", "app.py"]))
 
 
 @pytest.mark.parametrize(
@@ -116,8 +114,7 @@ def test_a_wrapper_that_adds_to_it_fills(job: Job, mpich: Mpi) -> None:
     job.script("#!/bin/sh\nexport PYTHONPATH=/opt/x${PYTHONPATH:+:$PYTHONPATH}\nexec python app.py\n", "go.sh").chmod(
         0o755
     )
-    filled = start(job, mpich, *mpich.command(1), "./go.sh")
-    assert (filled.status, filled.stdout, filled.stderr) == (0, "", "")
+    assert_fills(job, mpich, *mpich.command(1), "./go.sh")
 
 
 def test_a_program_without_python_is_not_run(job: Job, mpich: Mpi) -> None:

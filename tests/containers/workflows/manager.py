@@ -9,10 +9,9 @@ from pathlib import Path
 from lab.processes import running
 from lab.ranks import Mpi, Outcome, run
 from tests.conftest import ROOT, environment_with
-from tests.containers.cells import Cell, Site
+from tests.containers.cells import Site
 
 EXAMPLES = ROOT / "examples" / "workflows"
-CELL = Cell("shim", "sif", "root", "hybrid", "mpich")
 SECONDS = 240
 # A user whom the machine does not know: Apptainer refuses to start a container, as on a node that cannot ask.
 STRANGER = "setpriv --reuid=54321 --clear-groups"
@@ -46,10 +45,10 @@ class Manager:
 
     @property
     def image(self) -> Path:
-        return self.site.image(CELL.tree)[1]
+        return self.site.image("sif")[1]
 
     def environment(self, **changes: str) -> dict[str, str]:
-        found = self.site.environment(CELL, self.mpi)
+        found = self.site.environment("root", self.mpi)
         own = {
             "PATH": f"{self.python.parent}:{self.mpi.prefix / 'bin'}:{found['PATH']}",
             "PYTHONPATH": str(self.site.prefix / "lib"),
@@ -87,15 +86,7 @@ class Manager:
 
     def throughput(self, times: str) -> list[str]:
         """The figures of the tasks of a file that the manager has written: how many, and the others; drawn as well."""
-        command: list[str | Path] = [
-            self.site.prefix / "bin" / "mpiimport",
-            "workflow",
-            "throughput",
-            times,
-            "--plot",
-            "tasks.svg",
-        ]
-        outcome = self.run(*command, COLUMNS="200")
+        outcome = self.run(self.site.tool, "workflow", "throughput", times, "--plot", "tasks.svg", COLUMNS="200")
         assert outcome.status == 0, outcome.stderr
         assert "<svg" in (self.directory / "tasks.svg").read_text()
         (row,) = [line for line in outcome.stdout.splitlines() if Path(times).name in line]
@@ -115,6 +106,13 @@ class Manager:
         end = time.monotonic() + PATIENCE
         while self.processes() and time.monotonic() < end:
             time.sleep(0.2)
-        shim = self.site.prefix / "shim" / "apptainer"
-        self.run(*self.mpi.command(2), shim, "exec", "--mpiimport=mpich", self.image, "python3", "simulation.py")
+        self.run(
+            *self.mpi.command(2),
+            self.site.apptainer(),
+            "exec",
+            "--mpiimport=mpich",
+            self.image,
+            "python3",
+            "simulation.py",
+        )
         return self.processes() == [] and stores() <= self.others
