@@ -67,8 +67,7 @@ def program(prepared: Prepared) -> str:
 
 @pytest.mark.parametrize("ranks", [2, 16])
 def test_ranks_are_served(job: Job, mpich: Mpi, ranks: int) -> None:
-    # 16 ranks on one emulated processor need minutes where other processes are busy, too.
-    outcome = job.run(mpich, ranks, job.script(SERVED), MPIIMPORT_DEADLINE="1200")
+    outcome = job.run(mpich, ranks, job.script(SERVED))
     expected = f"{ranks} ('StoreSourceLoader', '1/3')\n"
     assert (outcome.status, outcome.stdout, outcome.stderr) == (0, expected, "")
 
