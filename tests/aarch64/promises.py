@@ -1,4 +1,4 @@
-"""What snapshots promise on a machine that `make test-aarch64` emulates, from one preparation, for it takes long."""
+"""What a machine that `make test-aarch64` emulates promises; of snapshots from one preparation, for it takes long."""
 
 import os
 import random
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import Mpi
+from tests.conftest import Job
 from tests.snapshots.baked import Baked
 from tests.snapshots.prepared import Prepared
 
@@ -24,6 +25,14 @@ everybody = world.gather([restored, *mine])
 total = world.allreduce(decimal.Decimal(world.rank + 1))
 if world.rank == 0:
     print([len(set(column)) for column in zip(*everybody)], restored, total)
+"""
+SERVED = """
+import fractions
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+seen = world.gather((type(fractions.__loader__).__name__, str(fractions.Fraction(2, 6))))
+if world.rank == 0:
+    print(len(seen), *{*seen})
 """
 # MPICH's launcher sets it for ranks, and it is part of the key.
 VARIABLES = {"GFORTRAN_UNBUFFERED_PRECONNECTED": "y"}
@@ -54,6 +63,13 @@ def variables(mpich: Mpi) -> dict[str, str]:
 
 def program(prepared: Prepared) -> str:
     return str(prepared.directory.with_name("program") / "app.py")
+
+
+@pytest.mark.parametrize("ranks", [2, 16])
+def test_ranks_are_served(job: Job, mpich: Mpi, ranks: int) -> None:
+    outcome = job.run(mpich, ranks, job.script(SERVED))
+    expected = f"{ranks} ('StoreSourceLoader', '1/3')\n"
+    assert (outcome.status, outcome.stdout, outcome.stderr) == (0, expected, "")
 
 
 @pytest.mark.parametrize("ranks", [2, 16])

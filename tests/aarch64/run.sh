@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tests/aarch64/run.sh TARBALL DIR [TESTS...]   installs a tarball for aarch64 in a Debian for it, and runs tests there
-# by qemu: in user mode, and in virtual machines whose pages have 4 and 64 KiB. TESTS: more of them, for the machines. What
-# is written lies below DIR, and each output in DIR/KIND.log.
+# by qemu: in user mode, and in virtual machines whose pages have 4 and 64 KiB. TESTS: more of them, for the machines, or
+# options of pytest's: `-m ""` has all packages, two hours. What is written lies below DIR, and each output in DIR/KIND.log.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 tarball=$1 place=$2
@@ -16,7 +16,8 @@ readonly BY_QEMU=(
     tests/mpi/test_programs.py
 )
 readonly PROMISES=tests/aarch64/promises.py
-readonly IN_MACHINES=(tests/mpi/test_programs.py::test_verbose_says_how_each_module_was_imported "$PROMISES" "$@")
+readonly IN_MACHINES=(tests/mpi/test_programs.py::test_verbose_says_how_each_module_was_imported "$PROMISES"
+    tests/aarch64/packages.py "$@")
 
 # The machine's Python of the tests, and a prefix where make would have laid it out.
 install() {
@@ -39,8 +40,8 @@ run_tests() {
     local kind=$1 began=$SECONDS status=0
     shift
     BELOW=$place/installed timeout -k 10 3000 lab/aarch64.sh "$kind" "$place/$kind" \
-        env LAB_PATIENCE=20 /opt/venv/bin/python -m pytest -p no:cacheprovider -v --color=no --durations=20 "$@" \
-        >"$place/$kind.log" 2>&1 || status=$?
+        env LAB_PATIENCE=20 /opt/venv/bin/python -m pytest -m "not full" -p no:cacheprovider -v --color=no --durations=20 \
+        "$@" >"$place/$kind.log" 2>&1 || status=$?
     grep -aE '^(SKIPPED|FAILED|ERROR)|^=.* in [0-9.]+s' "$place/$kind.log" || true
     printf 'make test-aarch64: %s: %s, in %d s: %s\n' "$kind" "$( ((status)) && echo failed || echo passed)" \
         "$((SECONDS - began))" "$place/$kind.log"
