@@ -89,7 +89,10 @@ static void compare_machine(void) {
         fresh("it was made for processors of other cores", "");
     if (here.stack != image->machine.stack)
         fresh("it was made under another limit of the stack", "");
-    if (here.rights != image->machine.rights && image->machine.rights != ABSENT)
+    int is_for_all = image->machine.rights == ABSENT;
+    if (is_for_all && !is_of_ordinary_user())
+        fresh("it is for ordinary users, and this process has capabilities", "");
+    if (!is_for_all && here.rights != image->machine.rights)
         fresh("it was made with other groups or capabilities", "");
     if (here.filters != image->machine.filters || here.filters == ABSENT)
         fresh("system calls are filtered otherwise than where it was made", "");

@@ -242,6 +242,9 @@ func (c Call) identifyingImage(plan launch.Plan) launch.Plan {
 	return plan.With(launch.Variable{Name: ourvars.Image, Value: strings.Join(words, " "), Change: launch.Set})
 }
 
+// mountNothing are variables of the runtimes, behind their names, which say where a runtime keeps files of its own.
+var mountNothing = []string{"CACHEDIR", "DISABLE_CACHE", "PULLFOLDER", "TMPDIR"}
+
 // mounts returns a digest of all by which something may be mounted: the caller's options, the runtimes' own variables, and the plan.
 func (c Call) mounts(plan launch.Plan) string {
 	said := slices.Clone(c.Words)
@@ -253,8 +256,9 @@ func (c Call) mounts(plan launch.Plan) string {
 	}
 	for _, entry := range c.Env {
 		name, _, _ := strings.Cut(entry, "=")
-		own := strings.HasPrefix(name, "APPTAINER_") || strings.HasPrefix(name, "SINGULARITY_")
-		if own && name != ourvars.Depth {
+		runtime, rest, _ := strings.Cut(name, "_")
+		isOwn := runtime == "APPTAINER" || runtime == "SINGULARITY"
+		if isOwn && name != ourvars.Depth && !slices.Contains(mountNothing, rest) {
 			said = append(said, entry)
 		}
 	}

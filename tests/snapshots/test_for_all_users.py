@@ -16,7 +16,7 @@ from .baked import SECONDS, Baked
 from .prepared import Prepared
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become other users")
-USER = 54321
+USER, MAKER = 54321, 4712
 TEXT = """
 import os
 import decimal, json
@@ -34,6 +34,10 @@ PATH = "/usr/bin:/bin"
 SECRET = "that-nobody-else-may-read"
 
 
+def become(user: int, groups: str = "") -> list[str]:
+    return ["setpriv", f"--reuid={user}", f"--regid={user}", f"--groups={groups or user}"]
+
+
 class Site:
     """A library that root has filled, and users of the machine's Python that find it."""
 
@@ -46,23 +50,30 @@ class Site:
         for path in (self.own, self.home):
             path.mkdir(mode=0o700)
             os.chown(path, USER, USER)
+        self.library.mkdir()
+        os.chown(self.library, MAKER, MAKER)
 
     def prepare(self, script: str, hide: Callable[[], object] = str, **environment: str) -> Outcome:
         """Prepare a program for all users, once ``hide`` has made something private."""
         entry_point = self.prepared.entry_point
         for path in (Path(script).parent, self.prepared.baked.modules):
             path.chmod(0o755)
+            for each in (path, *path.iterdir()):
+                os.chown(each, MAKER, MAKER)
         hide()
         settle(Path(script), *self.prepared.baked.modules.iterdir())
         command = [self.prepared.mpiimport, "prepare", "--for-all-users", "--", entry_point, script]
-        return self.prepared.run(command, PATH=PATH, TOKEN=SECRET, **environment)
+        given = {"PATH": PATH, "TOKEN": SECRET, "HOME": "/", **environment}
+        made = self.prepared.run([*become(MAKER), *command], **given)
+        for path in (self.library, *self.library.rglob("*")):
+            os.chown(path, 0, 0)
+        return made
 
     def run(self, command: list[str], groups: str = str(USER), **environment: str) -> Outcome:
         """Run a command as a user that has a library of its own."""
-        user = ["setpriv", f"--reuid={USER}", f"--regid={USER}", f"--groups={groups}"]
         found = {"MPIIMPORT_SITE_SNAPSHOTS": str(self.library), "MPIIMPORT_SNAPSHOTS": str(self.own)}
         variables = self.prepared.environment(**{"PATH": PATH, "HOME": str(self.home), **found, **environment})
-        return run([*user, *command], variables, SECONDS, Path("/"))
+        return run([*become(USER, groups), *command], variables, SECONDS, Path("/"))
 
     def start(self, script: str, groups: str = str(USER), **environment: str) -> Outcome:
         return self.run([self.prepared.entry_point, script], groups, **environment)
@@ -173,6 +184,8 @@ def test_what_another_user_may_have_written_is_not_taken(filled: tuple[Site, str
         ("import ctypes\nctypes.CDLL(None).getenv(b'HOME')", "the home directory"),
         ("import os\nMAY = os.access('/usr', os.W_OK)", "whether this user may write to a file"),
         ("import os\nUSER = os.getuid()", "who runs it"),
+        ("import os\ntry: os.open(__file__, os.O_NOATIME)\nexcept OSError: pass", "whether this user owns a file"),
+        ("import os\ntry: os.open('/etc/shadow', os.O_RDONLY)\nexcept OSError: pass", "not allowed"),
     ],
 )
 def test_an_import_that_goes_by_the_user_ends_it(site: Site, looks: str, why: str) -> None:
@@ -199,6 +212,34 @@ def hidden(module: Path) -> str:
     return str(module.parent)
 
 
+def test_a_program_that_not_all_users_may_read_is_in_none(site: Site) -> None:
+    script = site.prepared.baked.script(TEXT)
+    os.chown(script, MAKER, MAKER)
+    made = site.prepare(script, lambda: Path(script).chmod(0o600))
+    assert made.status and f"not all may read {script}" in made.stderr, made
+
+
+def test_root_starts_from_none(filled: tuple[Site, str]) -> None:
+    site, script = filled
+    started = site.prepared.run(
+        [site.prepared.entry_point, script],
+        PATH=PATH,
+        MPIIMPORT_SITE_SNAPSHOTS=str(site.library),
+        MPIIMPORT_VERBOSE="1",
+    )
+    assert kind(started) == "fresh" and "it is for ordinary users" in started.stderr
+
+
+def test_in_a_user_namespace_no_strangers_library_is_taken(filled: tuple[Site, str]) -> None:
+    """There the files of root and of strangers look alike."""
+    site, script = filled
+    for owner in (0, MAKER):
+        for path in (site.library, *site.library.rglob("*")):
+            os.chown(path, owner, owner)
+        command = ["unshare", "--user", "--map-current-user", site.prepared.entry_point, script]
+        assert kind(site.run(command)) == "fresh"
+
+
 @pytest.mark.parametrize("hide", [private, uneven, hidden])
 def test_what_not_all_users_may_read_is_in_none(site: Site, hide: Callable[[Path], str]) -> None:
     module = site.prepared.baked.module("planted", "VALUE = 1")
@@ -208,12 +249,16 @@ def test_what_not_all_users_may_read_is_in_none(site: Site, hide: Callable[[Path
 
 def test_a_library_is_private_or_for_all(site: Site) -> None:
     script = site.prepared.baked.script(TEXT)
-    site.library.mkdir(mode=0o700)
+    site.library.chmod(0o700)
     made = site.prepare(script)
     assert made.status and f"chmod 755 {site.library}" in made.stderr
     site.library.chmod(0o755)
     made = site.prepared.try_to_prepare(site.prepared.entry_point, script)
     assert made.status and "--for-all-users" in made.stderr
+    made = site.prepared.run(
+        [site.prepared.mpiimport, "prepare", "--for-all-users", "--", site.prepared.entry_point, script], PATH=PATH
+    )
+    assert made.status and "prepare it as an ordinary user" in made.stderr
     made = site.prepare(script, MPIIMPORT_SNAPSHOTS="")
     assert made.status and "MPIIMPORT_SNAPSHOTS has to name a directory" in made.stderr
     assert not list(site.library.iterdir())

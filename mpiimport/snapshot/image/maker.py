@@ -14,7 +14,7 @@ from mpiimport.runtime.file_systems import wait_for_rest
 from mpiimport.runtime.program import Program
 
 from ..audit import key_variables
-from ..audit.all_users import NO_HOME, refuse_private
+from ..audit.all_users import NO_HOME, refuse_own_ways, refuse_private
 from ..audit.audit import Audit, Verdict
 from ..audit.confinement import refuse_changed, refuse_poor_kernel, refuse_unknown_filters
 from ..audit.key_files import packed, stamp
@@ -104,6 +104,7 @@ def make(
     words, rest = split(command)
     asked = Request(words, Program.parse(rest), without, tuple(files), key, is_for_all)
     if is_for_all:
+        refuse_own_ways(os.environ)
         os.environ["HOME"] = NO_HOME
     _check_search_path()
     with _ending_in_order(), temporary_directory(temporary_place()) as directory:
@@ -168,7 +169,8 @@ def _made(
     entries = os.listdir(place)
     verdict.files.update((path, STAMP) for path in asked.files)
     if asked.is_for_all:
-        refuse_private(path for path, _ in verdict.files)
+        heads = (path for _, path, *_ in verdict.piece.begin[4])
+        refuse_private({str(text.file), *heads, *(path for path, _ in verdict.files)})
         verdict.files = {(path, how) for path, how in verdict.files if not path.startswith(NO_HOME)}
     before = {file: stamp(*file) for file in verdict.files}
     refuse_changed(path for path, _ in before)

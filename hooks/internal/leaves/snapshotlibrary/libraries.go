@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
@@ -65,9 +66,10 @@ func existing(isOthers bool, paths ...string) []Library {
 	return found
 }
 
-// IsTrusted says whether nobody else can have put anything into it: but root, if it need not be the user's.
+// IsTrusted says whether nobody else can have put anything into it: but root, if it need not be the user's. Of what a launch plan has
+// brought it has seen that outside of the container.
 func (l Library) IsTrusted() bool {
-	return storecache.IsClosed(l.Path, l.isOthers)
+	return l.isOthers && strings.HasPrefix(l.Path, InContainer+"-") || storecache.IsClosed(l.Path, l.isOthers)
 }
 
 // MayHave says whether it has a program that a command line names.

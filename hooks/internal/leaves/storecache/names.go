@@ -49,7 +49,8 @@ func plain(letter rune) rune {
 // IsOwn says whether a directory is this user's alone: another user can make one of any name first, or put one in its place.
 func IsOwn(directory string) bool { return hasNoOthers(directory, 0o77, false) }
 
-// IsClosed says whether nobody but this user, or root where root counts, can put anything into a directory.
+// IsClosed says whether nobody but this user, or root where root counts, can put anything into a directory. In a user namespace that
+// does not have the machine's root, its files look like those of all strangers, so there root does not count.
 func IsClosed(directory string, rootCounts bool) bool {
 	return hasNoOthers(directory, 0o22, rootCounts)
 }
@@ -60,7 +61,7 @@ func hasNoOthers(directory string, rights uint32, rootCounts bool) bool {
 	if syscall.Lstat(directory, &status) != nil || status.Mode&syscall.S_IFMT != syscall.S_IFDIR {
 		return false
 	}
-	isOwners := int(status.Uid) == os.Geteuid() || rootCounts && (status.Uid == 0 || status.Uid == owner(ofMachine))
+	isOwners := int(status.Uid) == os.Geteuid() || rootCounts && status.Uid == 0 && owner(ofMachine) == 0
 	return isOwners && status.Mode&rights == 0 && !othersMayRename(filepath.Dir(directory))
 }
 
