@@ -58,8 +58,12 @@ func BehindLink(library string) string {
 func existing(isOthers bool, paths ...string) []Library {
 	found := []Library{}
 	for _, path := range paths {
-		path = BehindLink(path)
-		if info, err := os.Stat(path); filepath.IsAbs(path) && err == nil && info.IsDir() {
+		info, err := os.Lstat(path)
+		if err == nil && info.Mode()&os.ModeSymlink != 0 {
+			path = BehindLink(path)
+			info, err = os.Lstat(path)
+		}
+		if filepath.IsAbs(path) && err == nil && info.IsDir() {
 			found = append(found, Library{path, isOthers})
 		}
 	}
