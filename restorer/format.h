@@ -32,7 +32,7 @@ struct machine {
     word processor, kernel, vdso_digest, processors, cores; /* cores: 0 where nothing asked for them */
     word filters; /* of system calls; ABSENT where the kernel does not say how many */
     word stack;   /* the limit of it, bytes: the C library gives threads as much */
-    word rights;  /* a digest of groups and capabilities; ABSENT where all users may start from it */
+    word rights;  /* a digest of groups and capabilities */
 };
 
 struct header {

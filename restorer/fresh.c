@@ -116,11 +116,8 @@ void fresh(const char *reason, const char *what) {
         say("mpiimport: the snapshot is not used: ");
         say(reason);
         say(what);
-        say(key                 ? "; the program starts without it"
-            : is_known || count ? "; the program starts without it\n"
-                                : "; nor is it known which Python to start: make it anew (mpiimport bake --snapshot), where nobody else may rename files\n");
-        if (key)
-            say(image && image->machine.rights == ABSENT ? "; mpiimport prepare makes one for this user\n" : "; mpiimport prepare makes it anew\n");
+        say(key ? "; the program starts without it; mpiimport prepare makes it anew\n" : is_known || count ? "; the program starts without it\n"
+                           : "; nor is it known which Python to start: make it anew (mpiimport bake --snapshot), where nobody else may rename files\n");
     }
     if (in_doubt)
         execute(in_doubt);

@@ -57,18 +57,12 @@ static int lead_to_any(const char *entry) {
     return found;
 }
 
-/* Whether the variant for such a machine is there. */
-static int lead_to_kind(const char *entry, const struct machine *kind) {
-    char digits[DIGITS];
-    write_digits(digits, digest(kind, sizeof *kind));
-    return lead_to(entry, digits);
-}
-
 void find_variant(void) {
     const char *entry = image_path;
-    struct machine here = this_machine(0), of_all_users = here;
-    of_all_users.rights = ABSENT;
-    if (!lead_to_kind(entry, &here) && !lead_to_kind(entry, &of_all_users) && !lead_to_any(entry)) {
+    struct machine here = this_machine(0);
+    char digits[DIGITS];
+    write_digits(digits, digest(&here, sizeof here));
+    if (!lead_to(entry, digits) && !lead_to_any(entry)) {
         /* It was removed, or is being made. */
         quiet |= !is_verbose();
         fresh("none is there: ", entry);
@@ -89,10 +83,7 @@ static void compare_machine(void) {
         fresh("it was made for processors of other cores", "");
     if (here.stack != image->machine.stack)
         fresh("it was made under another limit of the stack", "");
-    int is_for_all = image->machine.rights == ABSENT;
-    if (is_for_all && !is_of_ordinary_user())
-        fresh("it is for ordinary users, and this process has capabilities", "");
-    if (!is_for_all && here.rights != image->machine.rights)
+    if (here.rights != image->machine.rights)
         fresh("it was made with other groups or capabilities", "");
     if (here.filters != image->machine.filters || here.filters == ABSENT)
         fresh("system calls are filtered otherwise than where it was made", "");

@@ -100,24 +100,15 @@ static word stack_limit(void) {
     return limit.now;
 }
 
-/* Those that are in effect: capabilities(7). */
-static word capabilities(void) {
-    unsigned asked[2] = {0x20080522 /* _LINUX_CAPABILITY_VERSION_3 */, 0}, found[6] = {0};
-    kernel3(__NR_capget, asked, found, 0);
-    return found[0] | (word)found[3] << 32;
-}
-
-int is_of_ordinary_user(void) {
-    return !capabilities();
-}
-
-/* What a process may read beside what its user may: by its groups, getgroups(2), and by capabilities. */
+/* What a process may read beside what its user may: by its groups, getgroups(2), and by capabilities(7). */
 static word rights(void) {
     static unsigned groups[1 << 16];
+    unsigned asked[2] = {0x20080522 /* _LINUX_CAPABILITY_VERSION_3 */, 0}, found[6] = {0};
     long count = kernel3(__NR_getgroups, sizeof groups / sizeof *groups, groups, 0);
+    kernel3(__NR_capget, asked, found, 0);
     word result = mixed(digest(groups, count > 0 ? 4 * (word)count : 0), (word)kernel3(__NR_getegid, 0, 0, 0));
-    word found = capabilities();
-    return mixed(mixed(result, found & 0xffffffff), found >> 32);
+    /* Those that are in effect. */
+    return mixed(mixed(result, found[0]), found[3]);
 }
 
 struct machine machine_here(const void *vdso, word vdso_size, int with_cores) {

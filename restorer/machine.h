@@ -6,9 +6,6 @@
 #include "format.h"
 
 /* `with_cores`: which of those that may be used are of one core, too. */
-/* Whether this process may do no more than its user. */
-int is_of_ordinary_user(void);
-
 struct machine machine_here(const void *vdso, word vdso_size, int with_cores);
 
 #endif

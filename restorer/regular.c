@@ -39,10 +39,6 @@ static unsigned owner_of(const char *path) {
     return look_at(path, 0, &status) ? 0 : status.st_uid;
 }
 
-int is_of_root(word owner) {
-    return !owner || owner == owner_of("/proc/sys");
-}
-
 /* As _is_open of mpiimport/runtime/store/parents.py. */
 static int is_open(const char *directory, unsigned machines_root, unsigned owner_of_all) {
     struct stat status;

@@ -19,7 +19,4 @@ void name_descriptor(long descriptor, char *path, word size);
 /* Whether another user than root may put something in the place of an entry of this directory, an absolute path without links. */
 int others_may_rename(char *directory);
 
-/* Whether a file of this owner is root's, of this user namespace or of the machine. */
-int is_of_root(word owner);
-
 #endif

@@ -172,7 +172,7 @@ func (c Call) unsuited() string {
 
 func (c Call) apply(plan launch.Plan) Outcome {
 	runtime := c.runtime()
-	command, plan := c.start(c.identifyingImage(c.placingImage(plan.BringingLibraries(c.Env, c.Image))), runtime)
+	command, plan := c.start(c.identifyingImage(c.placingImage(plan.BringingLibrary(c.Env))), runtime)
 	env, skipped := plan.ContainerEnvironment(c.environment(), runtime)
 	out := Outcome{Options: plan.Options, Command: command, Env: env, PerNode: plan.PerNode}
 	for _, m := range plan.Mounts {
@@ -227,8 +227,7 @@ func (c Call) placingImage(plan launch.Plan) launch.Plan {
 
 // identifyingImage tells the container which image it is made of, where a store is kept: in it files of two images may
 // look the same. What lies below layers of their own is not known. Image files that are bound belong to it. Behind the image
-// stands what tells the mounts of two starts from each other, and last the home directory, by which stores are told apart: a snapshot
-// has HOME among its variables, where it goes by it.
+// stands what tells the mounts of two starts from each other.
 func (c Call) identifyingImage(plan launch.Plan) launch.Plan {
 	if !plan.AsksForImage() || c.Has("overlay") {
 		return plan
@@ -237,13 +236,8 @@ func (c Call) identifyingImage(plan launch.Plan) launch.Plan {
 	if identity == "" {
 		return plan
 	}
-	home, _ := environ.Get(c.Env, "HOME")
-	words := []string{identity + c.boundImages(), c.mounts(plan), digest(home)}
-	return plan.With(launch.Variable{Name: ourvars.Image, Value: strings.Join(words, " "), Change: launch.Set})
+	return plan.With(launch.Variable{Name: ourvars.Image, Value: identity + c.boundImages() + " " + c.mounts(plan), Change: launch.Set})
 }
-
-// mountNothing are variables of the runtimes, behind their names, which say where a runtime keeps files of its own.
-var mountNothing = []string{"CACHEDIR", "DISABLE_CACHE", "PULLFOLDER", "TMPDIR"}
 
 // mounts returns a digest of all by which something may be mounted: the caller's options, the runtimes' own variables, and the plan.
 func (c Call) mounts(plan launch.Plan) string {
@@ -256,18 +250,13 @@ func (c Call) mounts(plan launch.Plan) string {
 	}
 	for _, entry := range c.Env {
 		name, _, _ := strings.Cut(entry, "=")
-		runtime, rest, _ := strings.Cut(name, "_")
-		isOwn := runtime == "APPTAINER" || runtime == "SINGULARITY"
-		if isOwn && name != ourvars.Depth && !slices.Contains(mountNothing, rest) {
+		own := strings.HasPrefix(name, "APPTAINER_") || strings.HasPrefix(name, "SINGULARITY_")
+		if own && name != ourvars.Depth || name == "HOME" {
 			said = append(said, entry)
 		}
 	}
 	slices.Sort(said)
-	return digest(strings.Join(said, "\x00"))
-}
-
-func digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
+	sum := sha256.Sum256([]byte(strings.Join(said, "\x00")))
 	return hex.EncodeToString(sum[:8])
 }
 

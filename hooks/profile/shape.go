@@ -196,8 +196,6 @@ var sections = []key{
 		key{name: "cache_on", shape: listOf("Types of file systems on which no file changes without the times of its inode, so that what lies there may be kept, too.",
 			word("A type, as mount(8) calls it.", `^[A-Za-z0-9_.+-]+$`, "the type of a file system, such as fuse.dfuse"))},
 		key{name: "snapshot", shape: &shape{kind: truth, description: "Whether a program starts from the snapshot that was prepared of it, where there is one."}},
-		key{name: "site_snapshots", shape: listOf("Libraries of snapshots that were prepared for all users, in which a process looks behind the user's own.",
-			absolutePath("A directory that only root, or the user of the job, may write to."))},
 		key{name: "prepare", shape: choice("Whether a job has a snapshot made beside it, for later jobs: where one that was prepared no longer fits, also where it finds none, or not at all.", "renew", "auto", "never")},
 		key{name: "snapshot_hash_seeds", shape: choice("The seeds of hash tables in libraries: those of the snapshot, or each process's own.", "kept", "fresh")},
 		key{name: "serve", shape: choice("What ranks take from the store: what they import, or listings of directories alone, with which they read each file themselves.",

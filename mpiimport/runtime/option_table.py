@@ -109,12 +109,6 @@ OPTIONS = (
         "the library of prepared snapshots, which nodes share (default: $XDG_CACHE_HOME/mpiimport/snapshots)",
     ),
     Option(
-        "site_snapshots",
-        "DIRS",
-        (),
-        "libraries of snapshots for all users, in which a process looks behind the user's own; separated by colons",
-    ),
-    Option(
         "prepare",
         "WHEN",
         RENEW,

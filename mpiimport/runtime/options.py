@@ -55,7 +55,6 @@ class Options:
     session: str
     snapshot: bool
     snapshots: str
-    site_snapshots: tuple[str, ...]
     prepare: str
     snapshot_hash_seeds: str
     fill: bool

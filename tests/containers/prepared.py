@@ -10,8 +10,6 @@ from tests.conftest import settle
 from tests.containers.cells import Site
 
 SECONDS = 120
-# What UCX and MPICH try otherwise, containers of a user refuse.
-APART = {"UCX_POSIX_USE_PROC_LINK": "n", "MPIR_CVAR_CH4_CMA_ENABLE": "0"}
 TEXT = """
 import numpy, random
 import os, sys
@@ -44,9 +42,14 @@ class Prepared:
         return [self.site.apptainer(), "exec", flag, *options, str(self.image), *words]
 
     def run(self, line: list[str], **variables: str) -> Outcome:
-        more = {"MPIIMPORT_SNAPSHOTS": str(self.library), "MPIIMPORT_PREPARE": "never"}
-        variables = {**APART, **more, **variables}
-        return self.site.run(line, self.mpi, self.identity, directory=self.script.parent, **variables)
+        # What UCX tries otherwise, containers of a user refuse.
+        more = {
+            "UCX_POSIX_USE_PROC_LINK": "n",
+            "MPIR_CVAR_CH4_CMA_ENABLE": "0",
+            "MPIIMPORT_SNAPSHOTS": str(self.library),
+            "MPIIMPORT_PREPARE": "never",
+        }
+        return self.site.run(line, self.mpi, self.identity, directory=self.script.parent, **{**more, **variables})
 
     def prepare(self, line: list[str], **variables: str) -> Outcome:
         settle(self.script)

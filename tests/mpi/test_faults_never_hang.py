@@ -126,7 +126,7 @@ def test_what_comes_after_the_phases_is_guarded() -> None:
     """What `alone` guards is injected into below; the others call MPI, or set a flag."""
     nodes = [node for name in ("_take_part", "_end_startup") for node in ast.walk(method(name))]
     calls = {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
-    bare = {"transport.free", "transport.free_parts", "gathering.begin"}
+    bare = {"transport.free_parts", "gathering.begin"}
     assert calls == {"self.init_mpi", "self._run_phases", "self._end_startup", "alone", *bare}
 
 

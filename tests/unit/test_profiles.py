@@ -34,7 +34,6 @@ SAMPLES: dict[str, tuple[str, str, object]] = {
     "cache_on": ("service", "cache_on: [panfs, fuse.dfuse]", ("panfs", "fuse.dfuse")),
     "snapshot": ("service", "snapshot: false", False),
     "prepare": ("service", "prepare: auto", "auto"),
-    "site_snapshots": ("service", "site_snapshots: [/sw/a, /sw/b]", ("/sw/a", "/sw/b")),
     "snapshot_hash_seeds": ("service", "snapshot_hash_seeds: fresh", "fresh"),
     "breadth": ("service", "breadth: package", "package"),
     "leave_alone": ("service", "leave_alone: [torch, scipy.io]", ("torch", "scipy.io")),

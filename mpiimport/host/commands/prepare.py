@@ -2,7 +2,6 @@
 
 import argparse
 import fcntl
-import os
 import sys
 import time
 from contextlib import nullcontext, suppress
@@ -15,7 +14,7 @@ from mpiimport.runtime.size import in_words
 from mpiimport.runtime.startup.preparing import SEEN
 from mpiimport.runtime.store.parents import refusals
 from mpiimport.runtime.store.store import PROGRAM
-from mpiimport.snapshot.image.library import FOR_ALL, SINCE, Entry, directory, entries
+from mpiimport.snapshot.image.library import SINCE, Entry, directory, entries
 from mpiimport.snapshot.memory_map import Refused
 
 from ..complaint import Complaint
@@ -41,23 +40,15 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         action="store_true",
         help="run COMMAND, and make a snapshot of each program of Python that it starts, as workers of a pool",
     )
-    parser.add_argument(
-        "--for-all-users",
-        dest="is_for_all",
-        action="store_true",
-        help="let all users start from the snapshot; MPIIMPORT_SNAPSHOTS names a directory that all may read, and that "
-        "`site_snapshots` of a profile names, or IMAGE.mpiimport beside an image file",
-    )
-    parser.set_defaults(takes_command=True, run=lambda given, command: prepare(command, given.runs, given.is_for_all))
+    parser.set_defaults(takes_command=True, run=lambda given, command: prepare(command, given.runs))
 
 
-def prepare(command: list[str], runs: bool, is_for_all: bool) -> int:
+def prepare(command: list[str], runs: bool) -> int:
     """Have the process that a command starts put its snapshot into the library. Raises Complaint.
 
-    ``runs``: the command runs, and each Python that it starts does the same; ``is_for_all``: users may start from it
-    that have not made it.
+    ``runs``: the command runs, and each Python that it starts does the same.
     """
-    library = library_for_writing(is_for_all)
+    library = library_for_writing()
     asking = asking_to_fill("nothing would be prepared")
     asking.update(MPIIMPORT_FILL=FILL_RUNNING if runs else FILL_SNAPSHOT, MPIIMPORT_SNAPSHOTS=str(library))
     environment = with_entry_point(command, asking)
@@ -85,31 +76,17 @@ def prepare(command: list[str], runs: bool, is_for_all: bool) -> int:
     return 0
 
 
-def library_for_writing(is_for_all: bool = False) -> Path:
-    """Return the library, and make it if it is not there. Raises Complaint.
-
-    ``is_for_all``: it is one that all users may read.
-    """
-    if is_for_all and not os.environ.get("MPIIMPORT_SNAPSHOTS"):
-        raise Complaint("nothing is prepared: for all users MPIIMPORT_SNAPSHOTS has to name a directory")
+def library_for_writing() -> Path:
+    """Return this user's library, and make it if it is not there. Raises Complaint."""
     try:
         library = directory()
-        if not library.exists():
-            library.mkdir(0o700, parents=True)
-            library.chmod(0o755 if is_for_all else 0o700)
+        library.mkdir(0o700, parents=True, exist_ok=True)
     except (Refused, OSError) as exc:
         raise Complaint(f"there is no place for snapshots: {exc}") from None
-    rights = library.stat().st_mode & 0o77
-    if is_for_all and rights != FOR_ALL:
-        raise Complaint(
-            f"nothing is prepared: {library} is no directory that all users may read and others cannot write to: "
-            f"chmod 755 {library}, unless it has snapshots of yours alone"
-        )
-    if rights and not is_for_all:
+    if library.stat().st_mode & 0o77:
         raise Complaint(
             f"nothing is prepared: others can look into {library}, or write to it; name a directory that is yours "
-            f"alone (MPIIMPORT_SNAPSHOTS), or make this one so: chmod 700 {library}. What is for all users is "
-            "prepared with --for-all-users"
+            f"alone (MPIIMPORT_SNAPSHOTS), or make this one so: chmod 700 {library}"
         )
     if others := refusals([str(library)]):
         raise Complaint(f"nothing is prepared: {'; '.join(others)}")

@@ -45,10 +45,9 @@ def wants_snapshot(options: "Options", program: "Program") -> bool:
 
 def has_snapshots(options: "Options", name: str = "") -> bool:
     """Tell whether programs may start from snapshots, or make them; ``name``: by which a library tells of one."""
-    own = options.snapshots or os.path.join(user_cache(os.environ.get("HOME", "")), SNAPSHOTS)
+    library = options.snapshots or os.path.join(user_cache(os.environ.get("HOME", "")), SNAPSHOTS)
     may_make = makes_snapshot() or options.prepare == AUTO
-    libraries = (own, *options.site_snapshots)
-    return options.snapshot and (may_make or any(os.path.exists(os.path.join(path, NAMES, name)) for path in libraries))
+    return options.snapshot and (may_make or os.path.exists(os.path.join(library, NAMES, name)))
 
 
 def as_started(options: "Options", program: "Program") -> "Program":

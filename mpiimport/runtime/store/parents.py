@@ -72,13 +72,12 @@ def _is_open(directory: str, status: "os.stat_result", machine: int) -> bool:
     if not status.st_mode & (GROUP | OTHERS) or status.st_mode & STICKY:
         return False
     is_private = not status.st_mode & OTHERS and status.st_gid == status.st_uid and not machine
-    return not is_private or has_access_list(directory)
+    return not is_private or _has_access_list(directory)
 
 
-def has_access_list(path: str) -> bool:
-    """Tell whether an access list (acl(5)) says more than the mode of a path."""
+def _has_access_list(directory: str) -> bool:
     try:
-        os.getxattr(path, ACCESS_LIST)
+        os.getxattr(directory, ACCESS_LIST)
     except OSError as exc:
         return exc.errno not in (ENODATA, EOPNOTSUPP)
     return True

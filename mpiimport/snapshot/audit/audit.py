@@ -12,7 +12,6 @@ from ..restore.reinitialisers import SEEDED_ANEW, UNLESS_SET
 from ..text.program_text import Piece, ProgramText
 from ..trials import HERE, Ended, Trials
 from . import causes, key_variables, observations, registry
-from .all_users import NO_HOME
 from .blockers import Blockers, Observation
 from .comparison import Differences, compare, two_processors
 from .key_files import key_files
@@ -57,17 +56,9 @@ class Verdict:
 
 class Audit:
     """What one program does before a snapshot is made. ``words``: the interpreter and its options; ``directory``: for
-    what is written; ``is_for_all``: all users may start from the snapshot."""
+    what is written."""
 
-    def __init__(
-        self,
-        words: list[str],
-        directory: Path,
-        environment: dict[str, str],
-        text: ProgramText,
-        is_for_all: bool = False,
-    ) -> None:
-        self._is_for_all = is_for_all
+    def __init__(self, words: list[str], directory: Path, environment: dict[str, str], text: ProgramText) -> None:
         self._directory = directory
         self._text = text
         self._processors = two_processors()
@@ -120,7 +111,7 @@ class Audit:
         found = {asked.statement: asked.linked_with_mpi() or str(end) or f"it asks for {asked.stopped}"}
         if not asked.has_hooks:
             # Else a function of the program may answer that.
-            early = Observation(asked, {"renewed": [], "reads": []}, self._text.own, self._is_for_all)
+            early = Observation(asked, {"renewed": [], "reads": []}, self._text.own)
             found = {**dict(early.by_causes(len(self._processors) > 1, self._is_fresh)), **found}
         return found
 
@@ -137,7 +128,7 @@ class Audit:
         """Execute a begin below the recorder. Raises Ended."""
         seconds = 0 if self._text.is_asked else SECONDS
         seen = self._trials.causes(piece.begin, seconds, piece.behind, piece.is_shared)
-        return Observation(causes.read(self._trials.log), seen, self._text.own, self._is_for_all)
+        return Observation(causes.read(self._trials.log), seen, self._text.own)
 
     def _compare(self, piece: Piece, relative: Collection[str]) -> Differences:
         place = self._place(relative)
@@ -145,8 +136,7 @@ class Audit:
             return self._found
         begin = partial(self._trials.begin, piece.begin)
         try:
-            other_home = NO_HOME + "/other" if self._is_for_all else None
-            return compare(begin, self._processors, self._environment, place, piece.behind, other_home)
+            return compare(begin, self._processors, self._environment, place, piece.behind)
         except Ended as exc:
             return Differences(failure=str(exc))
 
@@ -242,8 +232,6 @@ class Audit:
         verdict.cores = any(cause == observations.CORES for _, cause in asked.asked)
         verdict.absent = asked.drivers.union(*(names for name, names in asked.beside.items() if name))
         verdict.variables = asked.variables | observed.variables() | set(key_variables.ALWAYS)
-        # Without it nothing goes by it but ``site``, for which a start looks itself.
-        verdict.variables -= {causes.HOME_VARIABLE} if self._is_for_all else set()
         ours = (str(self._directory), str(HERE))
         # Of the first entry of the search path, and of those that go by the current directory, where a job may write,
         # names are compared, if nobody has listed them but to import; of the program's file, the text.

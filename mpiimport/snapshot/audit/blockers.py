@@ -7,7 +7,7 @@ from typing import Any
 from ..hooks import NEVER
 from ..trials import PACKAGES
 from . import key_variables, observations, registry
-from .causes import HOME_VARIABLE, Causes
+from .causes import Causes
 from .comparison import Differences
 from .observer import AFTER, ARGUMENTS, BEFORE, FORK, LOOKS, PROGRAM, SCRIPT, SEARCH, SITE, WHOLE, WORDS
 
@@ -21,12 +21,11 @@ OF_PLACE = {PROGRAM, SEARCH}
 
 class Observation:
     """``asked``: of the kernel and the C library; ``seen``: what observing.py has written; ``own``: directories of own
-    code; ``is_for_all``: all users may start from the snapshot."""
+    code."""
 
-    def __init__(self, asked: Causes, seen: dict[str, Any], own: Iterable[str], is_for_all: bool = False) -> None:
+    def __init__(self, asked: Causes, seen: dict[str, Any], own: Iterable[str]) -> None:
         self.asked = asked
         self.seen = seen
-        self._is_for_all = is_for_all
         self._own = tuple(os.path.join(directory, "") for directory in own)
         self._renewing = {module for module, _ in seen["renewed"]}
         # Modules that go through all variables.
@@ -92,9 +91,6 @@ class Observation:
             # What is drawn may be the seed of a generator: the differences tell.
             if cause == observations.ENTROPY or self._is_answered(name, cause, is_fresh):
                 continue
-            if cause in observations.OF_USER and not self._is_for_all:
-                # The user is the one that the snapshot is for; HOME is in the key.
-                continue
             if cause in (observations.PROCESSORS, observations.CORES) and compares_processors:
                 # Their number and their cores are in the key.
                 continue
@@ -119,8 +115,6 @@ class Observation:
             if what not in OF_PLACE or lacks:
                 yield number, f"{named(name)} looks at {what}"
         for name, what, number in self.seen["reads"]:
-            if self._is_for_all and what in (HOME_VARIABLE, WHOLE) and name != SITE:
-                yield number, f"{named(name)} looks at the variable {HOME_VARIABLE}, and all users may start from it"
             if key_variables.is_free(what) and name not in self.whole and self.is_own(name):
                 yield number, f"{named(name)} looks at the variable {what}, which differs between processes or jobs"
 

@@ -9,14 +9,11 @@ from .observations import (
     BEARS_FORKS,
     CHANGED,
     CHILD,
-    DENIED,
     DRIVER_LIBRARIES,
     ENTROPY,
     FILES,
     FORKS,
-    HOME,
     LOOKS,
-    MAY_WRITE,
     MEMORY,
     MPI,
     NOFOLLOW,
@@ -25,7 +22,6 @@ from .observations import (
     OF_LINKS,
     OF_PROCESS,
     OPENS,
-    OWNS,
     PLACE,
     THREAD,
     TIME,
@@ -52,14 +48,6 @@ NO_FILE, IS_THERE, NO_DIRECTORY, INVALID = -2, -17, -20, -22
 NOT_THERE = (NO_FILE, NO_DIRECTORY)
 # Names begin in the current directory: where calls take no other, and where openat(2) and its kin are told so.
 WITHOUT_DIRECTORY = {"open", "stat", "lstat", "access", "readlink"}
-# Of access(2) and its kin, and of open(2), the argument that says what is to be done with the file.
-ASKS_RIGHTS = {"access": 1, "faccessat": 2, "faccessat2": 2}
-FLAGS = {"open": 1, "openat": 2}
-# EPERM, EACCES
-NOT_ALLOWED = (-1, -13)
-# fcntl(2)
-F_SETLEASE = 1024
-HOME_VARIABLE = "HOME"
 AT_FDCWD = {-100, (1 << 32) - 100}
 # Names that imports look for in the current directory, of which each start looks whether they are there now.
 MOST_BESIDE = 16
@@ -143,8 +131,6 @@ class _Reading:
             # The interpreter looks for itself by PATH if it was called without a directory, which it is not here.
             if name != "PATH" or self._stack[-1]:
                 self.found.variables.add(name)
-            if name == HOME_VARIABLE:
-                self._charge(self._stack[-1], HOME)
         elif kind == "sets":
             self.found.variables.add(name)
             if not self._stack[-1]:
@@ -181,8 +167,6 @@ class _Reading:
             _note_file(self.found, call)
             if call.path in self.found.opened:
                 self.found.readers.setdefault(call.path, set()).add(owner)
-        if cause := _by_user(call):
-            self._charge(owner, cause)
         if call.name == "rt_sigaction" and call.arguments[1] and owner:
             self.found.signals.add(call.arguments[0])
         observation = observation_of(call)
@@ -231,17 +215,6 @@ class _Reading:
             self.found.where.setdefault((owner, observation), self.found.statement)
         else:
             self.found.before[observation] = self.found.before.get(observation, 0) + 1
-
-
-def _by_user(call: Call) -> str:
-    """Return what a call tells of its user; empty where nothing."""
-    if call.name in ASKS_RIGHTS and call.arguments[ASKS_RIGHTS[call.name]] & os.W_OK:
-        return MAY_WRITE
-    keeps_time = call.name in FLAGS and call.arguments[FLAGS[call.name]] & os.O_NOATIME
-    if keeps_time or (call.name == "fcntl" and call.arguments[1] == F_SETLEASE):
-        return OWNS
-    # Python writes bytecode where it may.
-    return DENIED if call.result in NOT_ALLOWED and "/__pycache__" not in call.path else ""
 
 
 def _calls(log: Path) -> Iterator[Call]:

@@ -93,17 +93,16 @@ def compare(
     environment: Mapping[str, str],
     place: str | None,
     behind: int | None = None,
-    other_home: str | None = None,
 ) -> Differences:
     """Return how variation runs differ. ``begin`` begins one, changed by ``environment``, ``cwd``, ``host`` (its name),
     ``streams`` (its input is a pipe, its output a file), ``behind``, ``displaced`` (see varying.py) and ``before``, a
     function for the child; ``processors``: at most two that it may be bound to; ``environment``: that of the first;
     ``place``: the fourth one's directory; ``behind``: the first statement behind an import of mpi4py that waits, for
-    which something stands in the fourth; ``other_home``: that of the fourth, if not as the others'. Raises Refused.
+    which something stands in the fourth. Raises Refused.
     """
     one, another = processors[0], processors[-1]
     other: dict[str, Any] = {
-        "environment": of_another_rank(environment) | ({} if other_home is None else {"HOME": other_home}),
+        "environment": of_another_rank(environment),
         "cwd": place,
         "host": "another-host",
         "streams": True,

@@ -24,10 +24,6 @@ MEMORY, LIMITS, MACHINE, HOST, PLACE, NETWORK, MPI, KERNEL = (
     "MPI's library",
     "what the kernel keeps of a process",
 )
-# What differs between users alone.
-HOME, MAY_WRITE, OWNS = "the home directory", "whether this user may write to a file", "whether this user owns a file"
-DENIED = "what this user is not allowed to do"
-OF_USER = {HOME, MAY_WRITE, OWNS, DENIED}
 PROCESSORS, PROCESSOR, IDENTITY, INPUT = "the processors", "the processor that it runs on", "who runs it", "input"
 STREAMS, SIGNALS = "its standard streams", "which signals are ignored"
 CORES, DRIVER, VARIABLES, MAPPINGS = "cores", "a device's driver", "all variables", "its mappings"

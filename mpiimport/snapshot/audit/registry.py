@@ -209,8 +209,6 @@ DIFFERENCES: Mapping[str, str] = {
     r"multiprocessing\.process:ORIGINAL_DIR": "multiprocessing",
     r"multiprocessing\.process:_current_process\._config\.authkey": "multiprocessing",
     r"(posix:environ|os:environ\._data)\[.*\]": "environment",
-    # A start from what is for all users asks for its own.
-    r"site:USER_(BASE|SITE)": "the home directory is in the key",
     r"sys:(orig_)?argv\[.*\]": "command_line",
     r"platform:_uname_cache.*": "platform",
     r"inspect:(modulesbyfile|_filesbymodname)[.\[].*": "inspect",

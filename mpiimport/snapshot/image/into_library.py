@@ -30,7 +30,6 @@ from mpiimport.snapshot.image.library import (
     REACH,
     Entry,
     evict,
-    is_for_all,
     leave_word,
 )
 from mpiimport.snapshot.image.maker import make
@@ -52,8 +51,7 @@ def prepare(library: Path, waits: bool, name: str, words: list[str]) -> list[str
     with entry.locked(waits):
         new = entry.path / f"{NEW}{os.getpid()}"
         new.mkdir(0o700)
-        for_all = is_for_all(library)
-        made = make(new / IMAGE, command, files=looked_at, key=known.program, is_for_all=for_all)
+        made = make(new / IMAGE, command, files=looked_at, key=known.program)
         lines = described(IMAGE, made)
         head, directory = made.shared
         begin = {HEAD: head.decode(errors="surrogateescape"), HEAD_DIRECTORY: directory}
@@ -65,8 +63,6 @@ def prepare(library: Path, waits: bool, name: str, words: list[str]) -> list[str
         entry.be_found_by(NAMES, known.name)
         entry.publish(new)
         new.rmdir()
-        if for_all:
-            entry.open_to_all()
     for gone in evict(library, entry):
         lines.append(f"removed, for the library is full: {gone.text(PROGRAM)}")
     return lines

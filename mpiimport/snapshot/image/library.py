@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mpiimport.runtime.options import SNAPSHOTS, user_cache
-from mpiimport.runtime.startup.other_start import NAMES
 from mpiimport.runtime.store.entry import size_of
 from mpiimport.runtime.whole_file import replace_text
 
@@ -33,14 +32,10 @@ from .checking import digest_of, tables_of
 
 IMAGE, SINCE, FACTS, REACH, HEAD, HEAD_DIRECTORY = "image", "since", "facts", "reach", "head", "head_directory"
 LOCK, NEW, TRIED = "lock", "new-", "tried"
-# Directories in which scripts that begin alike find an entry.
-BEGIN = "begin-"
 DIGITS = 16
 # Bytes that a library may have: what was used longest ago goes first.
 LARGEST = 20 << 30
 A_DAY = 86400
-# The rights of all users to a library, and to a directory in it; they write to none.
-FOR_ALL = 0o055
 
 
 def directory() -> Path:
@@ -59,11 +54,6 @@ def directory() -> Path:
 def _behind_link(path: str) -> Path:
     """Return where a link leads, as snapshotlibrary.There does for a start."""
     return Path(os.path.realpath(path) if os.path.islink(path) else path)
-
-
-def is_for_all(library: Path) -> bool:
-    """Tell whether all users may read a library: then each may start from what is in it. Raises OSError."""
-    return library.stat().st_mode & FOR_ALL == FOR_ALL
 
 
 def machine_of(image: Path) -> str:
@@ -145,14 +135,6 @@ class Entry:
         place = self.path.parent / directory
         place.mkdir(0o700, exist_ok=True)
         (place / name).touch(0o600)
-
-    def open_to_all(self) -> None:
-        """Let all users read the entry, and find it. Raises OSError."""
-        library = self.path.parent
-        finding = [library / NAMES, *library.glob(f"{BEGIN}*")]
-        for place in (self.path, *finding):
-            for path in (place, *place.rglob("*")):
-                path.chmod(0o755 if path.is_dir() else 0o644)
 
     def remove(self) -> int:
         """Remove its snapshots; return how many bytes that gives. Processes that have one mapped keep it.

@@ -14,11 +14,9 @@ from mpiimport.runtime.file_systems import wait_for_rest
 from mpiimport.runtime.program import Program
 
 from ..audit import key_variables
-from ..audit.all_users import NO_HOME, refuse_own_ways, refuse_private
 from ..audit.audit import Audit, Verdict
 from ..audit.confinement import refuse_changed, refuse_poor_kernel, refuse_unknown_filters
 from ..audit.key_files import packed, stamp
-from ..audit.key_variables import OURS
 from ..audit.preloaded import refuse_constructors
 from ..audit.registry import names_of_libraries
 from ..image_format import KIND, STAMP, is_image
@@ -68,15 +66,13 @@ class Made:
 @dataclass(frozen=True)
 class Request:
     """``words``: the interpreter and its options; ``program``: what it runs; ``without``: reinitialisers that a
-    test excludes; ``files``: further paths that are to be as they are; ``key``: of the program, for python-mpi;
-    ``is_for_all``: all users may start from the snapshot."""
+    test excludes; ``files``: further paths that are to be as they are; ``key``: of the program, for python-mpi."""
 
     words: list[str]
     program: Program
     without: tuple[str, ...]
     files: tuple[str, ...]
     key: str
-    is_for_all: bool
 
 
 def make(
@@ -85,7 +81,6 @@ def make(
     without: tuple[str, ...] = (),
     files: Iterable[str] = (),
     key: str = "",
-    is_for_all: bool = False,
 ) -> Made:
     """Look at what the begin of a program does, and write the snapshots of it and what a fresh start executes.
 
@@ -102,15 +97,12 @@ def make(
     refuse_poor_kernel()
     forget_coerced_locale(os.environ)
     words, rest = split(command)
-    asked = Request(words, Program.parse(rest), without, tuple(files), key, is_for_all)
-    if is_for_all:
-        refuse_own_ways(os.environ)
-        os.environ["HOME"] = NO_HOME
+    asked = Request(words, Program.parse(rest), without, tuple(files), key)
     _check_search_path()
     with _ending_in_order(), temporary_directory(temporary_place()) as directory:
         text = ProgramText.read(words, rest, directory)
         refuse_constructors(words, directory, os.environ)
-        full, base = verdicts(Audit(words, directory, dict(os.environ), text, is_for_all), text)
+        full, base = verdicts(Audit(words, directory, dict(os.environ), text), text)
         beside = base_of(image)
         beside.unlink(missing_ok=True)
         made = Made(_made(image, asked, full, text, directory), None)
@@ -168,10 +160,6 @@ def _made(
     place = Path.cwd() if module else text.file.resolve().parent
     entries = os.listdir(place)
     verdict.files.update((path, STAMP) for path in asked.files)
-    if asked.is_for_all:
-        heads = (path for _, path, *_ in verdict.piece.begin[4])
-        refuse_private({str(text.file), *heads, *(path for path, _ in verdict.files)})
-        verdict.files = {(path, how) for path, how in verdict.files if not path.startswith(NO_HOME)}
     before = {file: stamp(*file) for file in verdict.files}
     refuse_changed(path for path, _ in before)
     # While something was changed in the last moment, its stamp may not tell of another change.
@@ -238,17 +226,11 @@ def _write(image: Path, asked: Request, verdict: Verdict, entries: list[str], di
         signals=sorted(verdict.signals),
         said=str(said),
         key=asked.key.encode(),
-        is_for_all=asked.is_for_all,
     )
     file.write_bytes(plan.packed())
     command = [*asked.words, str(HERE / "image" / "making.py"), str(file)]
     outcome = subprocess.run(
-        command,
-        env=_environment_for_all(plan) if asked.is_for_all else None,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=SECONDS,
-        preexec_fn=begin_child,
+        command, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, preexec_fn=begin_child
     )
     text = said.read_text() if said.exists() else ""
     kind, _, rest = text.partition(": ")
@@ -257,13 +239,6 @@ def _write(image: Path, asked: Request, verdict: Verdict, entries: list[str], di
         raise Refused(rest or f"the maker ended with status {outcome.returncode}")
     size, took = rest.split()
     return Cut(verdict, int(size), float(took))
-
-
-def _environment_for_all(plan: Plan) -> dict[bytes, bytes]:
-    """Return the variables of a maker whose memory all users may read: those that imports go by, and ours."""
-    beginnings = tuple(map(os.fsencode, (*OURS, "HOME", "PATH")))
-    given = {name: value for name, value in os.environb.items() if name.startswith(beginnings)}
-    return {**given, **{name: value for name, value in plan.variables.items() if value is not None}}
 
 
 def _importable(entries: Iterable[str]) -> list[str]:

@@ -107,10 +107,8 @@ class Making:
         start.c_changes = changes(before, reinitialisers.variables_of(self.freeze.environ()))
         start.python_changes = changes(before, dict(sys.modules["os"].environ._data))
         start.signals = set(self.plan.signals)
-        anew = "one for this user" if self.plan.is_for_all else "it anew"
-        start.reinitialiser = f"; mpiimport prepare makes {anew}" if self.plan.key else ""
+        start.reinitialiser = "; mpiimport prepare makes it anew" if self.plan.key else ""
         start.numbers.add(posix.getpid())
-        start.is_for_all = self.plan.is_for_all
         start.directory = posix.readlink("/proc/self/cwd")
         start.generators = [reinitialisers.named(sys.modules[module], name) for module, name in self.plan.generators]
         start.settled = dict.fromkeys(self.plan.settled)

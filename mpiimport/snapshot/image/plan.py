@@ -16,7 +16,7 @@ class Plan:
     ``relative``: what was in the directories that entries of the search path are by the current one;
     ``arguments``: those of the program, where imports go by them, or None;
     ``signals``: for which imports have said what is done; ``said``: a file for what came of it; ``key``: by which
-    python-mpi knows the program, empty for an image that is no library's; ``is_for_all``: all users may start from it.
+    python-mpi knows the program, empty for an image that is no library's.
     """
 
     begin: "tuple[Any, ...]"
@@ -43,7 +43,6 @@ class Plan:
     signals: "list[int]"
     said: str
     key: bytes
-    is_for_all: bool
 
     def __init__(self, **fields: "Any") -> None:
         self.__dict__.update(fields)

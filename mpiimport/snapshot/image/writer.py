@@ -53,7 +53,6 @@ class Writer:
     ``key``: by which python-mpi knows the program, for a library: a snapshot there is sealed, as files of stores are.
     One for containers of an image file is whole: it maps no other file, so all pages of shared libraries are in it,
     touched or not. Those on a file system of many nodes are in it, too: else each process would open each of them.
-    ``is_for_all``: all users may start from it, with whatever rights.
     """
 
     def __init__(
@@ -62,7 +61,6 @@ class Writer:
         place: tuple[int, int],
         digest: "Callable[[bytes], int]",
         key: bytes = b"",
-        is_for_all: bool = False,
     ) -> None:
         self._pid = pid
         self._digest = digest
@@ -79,8 +77,6 @@ class Writer:
         self._mounts = Mounts()
         self._mappings: list[Mapping] = []
         self._take_notes(*place)
-        if is_for_all:
-            self._image.machine = (*self._image.machine[:-1], ABSENT)
 
     def _take_notes(self, address: int, size: int) -> None:
         """Read what freeze.c keeps in ``frozen``."""

@@ -20,7 +20,7 @@ def write(pid: int, plan: Plan, freeze: Any, took: float) -> str:
             raise Refused("the process that becomes the snapshot ended early")
         notes = freeze.place()
         place = int.from_bytes(notes[:8], "little"), int.from_bytes(notes[8:], "little")
-        writer = Writer(pid, place, freeze.digest, plan.key, plan.is_for_all)
+        writer = Writer(pid, place, freeze.digest, plan.key)
         writer.free(plan.free)
         size = writer.write(plan.image, plan.words, plan.variables, plan.files)
     except Refused as exc:

@@ -12,7 +12,7 @@ from mpiimport.runtime.standard_streams import leave_unflushed
 from ..lazy_modules import executed
 from .reinitialisers import REINITIALISERS, variables_of
 from .signals_held import SignalsHeld
-from .start_data import Doubt, Start
+from .start_data import Start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +27,10 @@ MODULES = {"py", "pyc", "so"}
 # The starter's own word: see restorer/command.h.
 BASE = b"--base"
 DISTRIBUTIONS = (".egg-info", ".dist-info", ".egg-link")
+
+
+class Doubt(Exception):
+    """The program may not begin here; the text says why."""
 
 
 class Beside:
@@ -73,8 +77,6 @@ def resume(start: Start, expected: Expected, without: "tuple[str, ...]") -> int:
             for name, reinitialiser in REINITIALISERS.items():
                 if name not in without:
                     reinitialiser(start)
-        if start.is_for_all:
-            _search_for_packages_of_user()
         words = [os.fsdecode(word) for word in start.words[start.own :]]
         program = _program(words, expected, start)
         _look_at_main(start)
@@ -100,17 +102,6 @@ def resume(start: Start, expected: Expected, without: "tuple[str, ...]") -> int:
         # Those of a script have been flushed; the interpreter would flush them for the maker's own file as well.
         leave_unflushed()
     return status
-
-
-def _search_for_packages_of_user() -> None:
-    """Tell ``site`` of this user's home directory, for the maker had none. Raise Doubt where it has packages."""
-    site: Any = executed("site")
-    if site is None:
-        return
-    site.USER_BASE = site.USER_SITE = None
-    packages = site.getusersitepackages()
-    if site.ENABLE_USER_SITE and os.path.isdir(packages):
-        raise Doubt(f"it is for all users, and this one has packages in {packages}")
 
 
 def _look_at_main(start: Start) -> None:

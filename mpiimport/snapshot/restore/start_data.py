@@ -6,10 +6,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class Doubt(Exception):
-    """The program may not begin here; the text says why."""
-
-
 class Start:
     """``words``: the command line of plain Python; ``own``: how many of them are the interpreter's.
 
@@ -21,8 +17,7 @@ class Start:
     ``signals``: those for which imports have said what is done; ``lines``: streams for which imports have said whether
     they are written out at the end of a line; ``numbers``: of the processes in which the imports ran; ``directory``:
     theirs; ``importing``: what the program's imports call; ``reporting``: what tells of this start where that is asked
-    for; ``is_for_all``: all users may start from it; ``reinitialiser``: what to do about a snapshot that does not fit,
-    for the end of a line.
+    for; ``reinitialiser``: what to do about a snapshot that does not fit, for the end of a line.
     """
 
     def __init__(self, freeze: "ModuleType", own: int) -> None:
@@ -39,7 +34,6 @@ class Start:
         self.signals: set[int] = set()
         self.numbers: set[int] = set()
         self.directory = ""
-        self.is_for_all = False
         self.reinitialiser = ""
         self.importing: Any = None
         self.reporting: Any = None

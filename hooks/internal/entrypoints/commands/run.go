@@ -107,7 +107,7 @@ func (c Call) looks(line []string, p *profile.Profile) bool {
 		return false
 	}
 	options, err := launch.HostEnvironment(p, c.Env, false)
-	return err == nil && (launch.Caches(options) || snapshotlibrary.Own(c.Env).MayHave(line))
+	return err == nil && (launch.Caches(options) || snapshotlibrary.MayHave(snapshotlibrary.Directory(c.Env), line))
 }
 
 // takeSession takes the option --session from those in front of the launcher.

@@ -32,7 +32,7 @@ const (
 type Sending struct {
 	Commands  snapshotsending.Commands
 	directory string
-	library   snapshotlibrary.Library
+	library   string
 }
 
 // sending decides by the profile and by what a batch system says of the job.
@@ -54,8 +54,8 @@ func (c Call) sending(line []string, p *profile.Profile) *Sending {
 	for _, option := range options {
 		env = environ.Set(env, option.Name, option.Value)
 	}
-	library := snapshotlibrary.Own(env)
-	if !library.MayHave(line) {
+	library := snapshotlibrary.Directory(env)
+	if !snapshotlibrary.MayHave(library, line) {
 		return nil
 	}
 	directory, _ := environ.Get(env, storeNamed)

@@ -66,13 +66,11 @@ func IsOn(env []string, name string) bool {
 }
 
 // Snapshot and Snapshots are options: whether a program starts from the snapshot that was prepared of it, and the library in which
-// such snapshots lie. SiteSnapshots names the libraries of the site, separated by colons. Prepare is an option, too: whether a job has a snapshot made beside it where it finds none, or one that no longer fits.
+// such snapshots lie. Prepare is one, too: whether a job has a snapshot made beside it where it finds none, or one that no longer fits.
 const (
 	Snapshot  = OptionPrefix + "SNAPSHOT"
 	Snapshots = OptionPrefix + "SNAPSHOTS"
 	Prepare   = OptionPrefix + "PREPARE"
-
-	SiteSnapshots = OptionPrefix + "SITE_SNAPSHOTS"
 )
 
 // Values of Fill: the snapshot is to be made, and no store filled; and the same by a process beside a job. Two more begin so: see

@@ -47,22 +47,12 @@ func plain(letter rune) rune {
 }
 
 // IsOwn says whether a directory is this user's alone: another user can make one of any name first, or put one in its place.
-func IsOwn(directory string) bool { return hasNoOthers(directory, 0o77, false) }
-
-// IsClosed says whether nobody but this user, or root where root counts, can put anything into a directory. In a user namespace that
-// does not have the machine's root, its files look like those of all strangers, so there root does not count.
-func IsClosed(directory string, rootCounts bool) bool {
-	return hasNoOthers(directory, 0o22, rootCounts)
-}
-
-// hasNoOthers says whether a directory is this user's, and gives others none of these rights.
-func hasNoOthers(directory string, rights uint32, rootCounts bool) bool {
+func IsOwn(directory string) bool {
 	var status syscall.Stat_t
 	if syscall.Lstat(directory, &status) != nil || status.Mode&syscall.S_IFMT != syscall.S_IFDIR {
 		return false
 	}
-	isOwners := int(status.Uid) == os.Geteuid() || rootCounts && status.Uid == 0 && owner(ofMachine) == 0
-	return isOwners && status.Mode&rights == 0 && !othersMayRename(filepath.Dir(directory))
+	return int(status.Uid) == os.Geteuid() && status.Mode&0o77 == 0 && !othersMayRename(filepath.Dir(directory))
 }
 
 // Owner returns the number of this user as it is outside of the user namespace of this process, if it has one there.

@@ -9,16 +9,13 @@ import (
 	"syscall"
 )
 
-// ofMachine shows as whose the files of the machine's root appear: in a user namespace that does not have this root, as nobody's.
-const ofMachine = "/proc/sys"
-
 // mostLinks is the kernel's own limit: path_resolution(7).
 const mostLinks = 40
 
 // othersMayRename says whether somebody else than this user and root could put another entry in the place of one in a directory, or
 // of one above it. The rules, and their reasons, are those of mpiimport/runtime/store/parents.py.
 func othersMayRename(path string) bool {
-	machine := owner(ofMachine)
+	machine := owner("/proc/sys")
 	trusted := []uint32{uint32(os.Geteuid()), 0, machine, owner("/")}
 	place, rest, links := "/", strings.Split(path, "/"), 0
 	for len(rest) > 0 {

@@ -45,8 +45,8 @@ type Sent struct {
 
 // Send sends the snapshots that a library has of the programs on a launcher's line. It returns nil where there are none. With an error
 // nothing of them is left. directory: of the nodes' memory.
-func Send(commands Commands, library snapshotlibrary.Library, directory string, line, env []string) (*Sent, error) {
-	files := library.Images(line)
+func Send(commands Commands, library, directory string, line, env []string) (*Sent, error) {
+	files := snapshotlibrary.Images(library, line)
 	if len(files) == 0 {
 		return nil, nil
 	}

@@ -6,9 +6,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"mpiimport.org/hooks/internal/leaves/ourvars"
-	"mpiimport.org/hooks/internal/leaves/snapshotlibrary"
 )
 
 const (
@@ -17,10 +14,6 @@ const (
 )
 
 // library makes one in which two programs lie. Shells and patterns have meanings for letters of its path.
-func of(library string) snapshotlibrary.Library {
-	return snapshotlibrary.Own([]string{ourvars.Snapshots + "=" + library})
-}
-
 func library(t *testing.T) string {
 	place := filepath.Join(t.TempDir(), "it's [a] $HOME *")
 	for key, program := range map[string]string{"program-a": "script /home/me/app.py", "program-b": "module other"} {
@@ -49,7 +42,7 @@ func left(t *testing.T, job string) []string {
 func TestWhatIsSentLiesUnderItsNameUntilItIsRemoved(t *testing.T) {
 	job := "sent" + strings.ReplaceAll(time.Now().Format("150405.000000000"), ".", "")
 	env := []string{"PATH=/usr/bin:/bin", "SLURM_JOB_ID=" + job}
-	sent, err := Send(Commands{"cp {file} {to}", "rm {to}"}, of(library(t)), shm, []string{"srun", "python-mpi", "app.py"}, env)
+	sent, err := Send(Commands{"cp {file} {to}", "rm {to}"}, library(t), shm, []string{"srun", "python-mpi", "app.py"}, env)
 	if err != nil || sent == nil {
 		t.Fatalf("%v %v", sent, err)
 	}
@@ -84,7 +77,7 @@ func TestNothingIsSentAndWhy(t *testing.T) {
 		"a part has come":      {Commands{"echo part > {to}; false", "rm -f {to}"}, shm, app, "exit status 1"},
 		"which may stay there": {Commands{"false", "echo busy; exit 4"}, shm, app, "some may be left there"},
 	} {
-		sent, err := Send(each.commands, of(place), each.directory, each.line, []string{"PATH=/usr/bin:/bin", "SLURM_JOB_ID=none" + t.Name()})
+		sent, err := Send(each.commands, place, each.directory, each.line, []string{"PATH=/usr/bin:/bin", "SLURM_JOB_ID=none" + t.Name()})
 		if sent != nil || (err == nil) != (each.why == "") || err != nil && !strings.Contains(err.Error(), each.why) {
 			t.Errorf("%s: %v, %v", name, sent, err)
 		}

@@ -59,7 +59,7 @@ func Prepare(installed, python string, options, words, env []string) bool {
 	if snapshotlibrary.Make(library, env) != nil {
 		return false
 	}
-	library = snapshotlibrary.BehindLink(library)
+	library, _ = snapshotlibrary.There(library)
 	place := filepath.Join(library, tried)
 	if !storecache.IsOwn(library) || os.MkdirAll(place, 0o700) != nil {
 		return false

@@ -13,6 +13,7 @@ import (
 	"mpiimport.org/hooks/internal/leaves/prefix"
 	"mpiimport.org/hooks/internal/leaves/rankenv"
 	"mpiimport.org/hooks/internal/leaves/snapshotlibrary"
+	"mpiimport.org/hooks/internal/leaves/storecache"
 )
 
 // immutable is a word of the starter: what lies in the image file cannot have changed.
@@ -31,21 +32,24 @@ func (p Prepared) Base() *Prepared {
 	return &p
 }
 
-// FindPrepared looks in the libraries, the user's first, for what a program, as it is started now, may start from. It returns nil where there is nothing,
+// FindPrepared looks in the library for what a program, as it is started now, may start from. It returns nil where there is nothing,
 // and an error that says why what is there is not used yet.
 func FindPrepared(installed, python string, options, words, env []string) (*Prepared, error) {
-	libraries := librariesOf(installed, env)
-	if len(libraries) == 0 || !maySearch(options, words, env) {
+	library := libraryOf(installed, env)
+	if library == "" || !maySearch(options, words, env) {
+		return nil, nil
+	}
+	library, isThere := snapshotlibrary.There(library)
+	if !isThere {
 		return nil, nil
 	}
 	name, facts, err := Key(installed, python, options, words, env)
 	if err != nil {
 		return nil, nil
 	}
-	found := &Prepared{entry: first(libraries, func(l snapshotlibrary.Library) *snapshotlibrary.Entry { return l.Find(name) })}
+	found := &Prepared{entry: snapshotlibrary.Find(library, name)}
 	if found.entry == nil {
-		begin := Begin(facts, words)
-		found.entry = first(libraries, func(l snapshotlibrary.Library) *snapshotlibrary.Entry { return begunAlikeIn(l, begin, words) })
+		found.entry = begunAlikeIn(library, Begin(facts, words), words)
 		found.isOfOther, found.isBase = true, true
 	}
 	if found.entry == nil {
@@ -63,21 +67,16 @@ func PreparedOtherwise(installed, python string, options, words, env []string) e
 	if !rankenv.IsRank(env) || !isSwitchedOn(env) || !isStartedUsually(words, env) {
 		return nil
 	}
+	library, isThere := snapshotlibrary.There(libraryOf(installed, env))
 	name, err := nameOf(words)
-	if err != nil {
+	if !isThere || err != nil || !snapshotlibrary.Had(library, NameDigest(name)) || !storecache.IsOwn(library) || !hasProgram(library, name) {
 		return nil
 	}
-	for _, library := range librariesOf(installed, env) {
-		if !library.Had(NameDigest(name)) || !library.IsTrusted() || !hasProgram(library.Path, name) {
-			continue
-		}
-		_, facts, err := Key(installed, python, options, words, env)
-		if err != nil {
-			return err
-		}
-		return errors.New(notPrepared + nearest(library.Path, facts))
+	_, facts, err := Key(installed, python, options, words, env)
+	if err != nil {
+		return err
 	}
-	return nil
+	return errors.New(notPrepared + nearest(library, facts))
 }
 
 const notPrepared = "none is prepared for this program, as it is started now"
@@ -89,33 +88,28 @@ func maySearch(options, words, env []string) bool {
 
 // WhyNone says why a program starts from no snapshot though there is a library; it is empty where no snapshot would be looked for.
 func WhyNone(installed, python string, options, words, env []string) string {
-	libraries := librariesOf(installed, env)
-	if len(libraries) == 0 || !maySearch(options, words, env) {
+	library := libraryOf(installed, env)
+	info, err := os.Lstat(library)
+	if err != nil || !info.IsDir() || !maySearch(options, words, env) {
 		return ""
+	}
+	if real, _ := snapshotlibrary.There(library); !storecache.IsOwn(real) {
+		return "others may write to " + library + ", or rename it"
 	}
 	key, facts, err := Key(installed, python, options, words, env)
 	if err != nil {
 		return err.Error()
 	}
-	isNearest := ""
-	for _, library := range libraries {
-		if !library.IsTrusted() {
-			return "others may write to " + library.Path + ", or rename it"
-		}
-		if why := WhyTried(library.Path, key); why != "" {
-			return why
-		}
-		if isNearest == "" {
-			isNearest = nearest(library.Path, facts)
-		}
+	if why := WhyTried(library, key); why != "" {
+		return why
 	}
-	return notPrepared + isNearest
+	return notPrepared + nearest(library, facts)
 }
 
 // Command returns what starts the program from it. The starter comes back to python-mpi where it turns out not to fit.
 func (p *Prepared) Command(installed, python string, options, words, env []string) []string {
-	// What this user has not prepared for this program, nobody misses.
-	isMissed := !p.isOfOther && !p.entry.IsOthers && !ourvars.PreparesAlways(env) || ourvars.IsOn(env, ourvars.Verbose)
+	// What nobody has prepared for this program, nobody misses.
+	isMissed := !p.isOfOther && !ourvars.PreparesAlways(env) || ourvars.IsOn(env, ourvars.Verbose)
 	isQuiet := !isMissed || !Speaks(installed, env)
 	command := append(starter(installed, python, options, isQuiet), key, filepath.Base(p.entry.Path))
 	if p.isBase {
@@ -129,22 +123,7 @@ func (p *Prepared) Command(installed, python string, options, words, env []strin
 	return append(append(command, p.entry.Path), words...)
 }
 
-// librariesOf returns the libraries that this process sees.
-func librariesOf(installed string, env []string) []snapshotlibrary.Library {
-	return snapshotlibrary.Libraries(libraryOf(installed, env), env)
-}
-
-// first returns what is found in the first library that has it, or nothing.
-func first(libraries []snapshotlibrary.Library, find func(snapshotlibrary.Library) *snapshotlibrary.Entry) *snapshotlibrary.Entry {
-	for _, library := range libraries {
-		if found := find(library); found != nil {
-			return found
-		}
-	}
-	return nil
-}
-
-// libraryOf returns the library of the user. A container sees one where a launch plan has brought it.
+// libraryOf returns the library that this process sees. A container sees one where a launch plan has brought it.
 func libraryOf(installed string, env []string) string {
 	if named, _ := environ.Get(env, ourvars.Snapshots); named == "" && installed == prefix.InContainer {
 		return ""
@@ -154,14 +133,14 @@ func libraryOf(installed string, env []string) string {
 
 // begunAlikeIn returns the entry of a library with the longest base with which the script begins, or nothing. An empty file for each
 // lies in the directory of this name.
-func begunAlikeIn(library snapshotlibrary.Library, name string, words []string) *snapshotlibrary.Entry {
+func begunAlikeIn(library, name string, words []string) *snapshotlibrary.Entry {
 	if name == "" {
 		return nil
 	}
-	names, _ := os.ReadDir(filepath.Join(library.Path, name))
+	names, _ := os.ReadDir(filepath.Join(library, name))
 	found, paths := map[string]*snapshotlibrary.Entry{}, []string{}
 	for _, each := range names {
-		if entry := library.Find(each.Name()); entry != nil {
+		if entry := snapshotlibrary.Find(library, each.Name()); entry != nil {
 			found[entry.Path], paths = entry, append(paths, entry.Path)
 		}
 	}

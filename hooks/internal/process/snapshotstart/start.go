@@ -162,8 +162,7 @@ func Key(installed, python string, options, words, env []string) (string, []Fact
 	if err != nil {
 		return "", nil, err
 	}
-	root, rest, _ := strings.Cut(root, " ")
-	mounts, _, _ := strings.Cut(rest, " ")
+	root, mounts, _ := strings.Cut(root, " ")
 	binds, _ := environ.Get(env, "APPTAINER_BIND")
 	facts := []Fact{
 		{"the version of mpiimport", version.Number(), true},
