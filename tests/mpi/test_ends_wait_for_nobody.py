@@ -1,5 +1,7 @@
 """A rank that has come to its end leaves its files complete, also while other ranks still run."""
 
+import signal
+
 import pytest
 
 from lab.ranks import Mpi
@@ -142,7 +144,8 @@ def test_a_signal_after_the_end_of_a_program_is_nobodys_or_ends_it_in_finalize(
 ) -> None:
     outcome = job.run(mpich, 2, job.script(LATE_ALARM.format(use=use)), entry_point=way, seconds=30)
     if use:
-        assert outcome.status == 14, outcome.stderr
+        # mpiexec joins the statuses of all ranks bit by bit: that of a neighbour that it had to kill (9), too.
+        assert outcome.status in (signal.SIGALRM, signal.SIGALRM | signal.SIGKILL), outcome.stderr
     else:
         assert outcome.printed() == ["part 0 done", "part 1 done"]
 
