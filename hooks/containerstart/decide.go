@@ -241,7 +241,12 @@ func (c Call) identifyingImage(plan launch.Plan) launch.Plan {
 
 // mounts returns a digest of all by which something may be mounted: the caller's options, the runtimes' own variables, and the plan.
 func (c Call) mounts(plan launch.Plan) string {
-	said := slices.Clone(c.Words)
+	said := []string{}
+	for _, word := range c.Words {
+		if name, _, _ := strings.Cut(word, "="); !slices.Contains(optionsWithoutMount, name) {
+			said = append(said, word)
+		}
+	}
 	for _, m := range plan.Mounts {
 		// Where nothing of an image lies.
 		if !strings.HasPrefix(m.Target, launch.Inside) {
@@ -250,14 +255,32 @@ func (c Call) mounts(plan launch.Plan) string {
 	}
 	for _, entry := range c.Env {
 		name, _, _ := strings.Cut(entry, "=")
-		own := strings.HasPrefix(name, "APPTAINER_") || strings.HasPrefix(name, "SINGULARITY_")
-		if own && name != ourvars.Depth || name == "HOME" {
+		if name == "HOME" || mayMount(name) && name != ourvars.Depth {
 			said = append(said, entry)
 		}
 	}
 	slices.Sort(said)
 	sum := sha256.Sum256([]byte(strings.Join(said, "\x00")))
 	return hex.EncodeToString(sum[:8])
+}
+
+// Options, and variables of the runtimes behind their prefix, by which nothing is mounted. Their values are often those of one job:
+// directories for the runtime's own files, the address of rank 0.
+var (
+	optionsWithoutMount   = []string{"cwd", "env", "env-file", "pwd"}
+	variablesWithoutMount = []string{
+		"CACHEDIR", "CONFIGDIR", "TMPDIR", "ENV_FILE", "DEBUG", "MESSAGELEVEL", "NOCOLOR", "QUIET", "SILENT", "VERBOSE",
+	}
+)
+
+// mayMount says whether a variable of the runtimes may stand for a mount.
+func mayMount(variable string) bool {
+	for _, prefix := range []string{"APPTAINER_", "SINGULARITY_"} {
+		if name, ok := strings.CutPrefix(variable, prefix); ok {
+			return !slices.Contains(variablesWithoutMount, name)
+		}
+	}
+	return false
 }
 
 // hasInit says whether the runtime stays in the container as an init and starts the command as its child.

@@ -237,6 +237,31 @@ func TestMountsOfTwoStartsAreToldApart(t *testing.T) {
 	}
 }
 
+func TestWhatMountsNothingTellsNoStartsApart(t *testing.T) {
+	mounts := func(words, env []string) string {
+		asked := call(Exec, append(env, "MPIIMPORT=1", "MPIIMPORT_CACHE=auto")...)
+		asked.Image, asked.Words = os.Args[0], words
+		out, err := asked.Decide()
+		value, _ := environ.Get(out.Env, "APPTAINERENV_"+ourvars.Image)
+		_, digest, _ := strings.Cut(value, " ")
+		if err != nil || digest == "" {
+			t.Fatal(value, err)
+		}
+		return digest
+	}
+	alone := mounts(nil, nil)
+	for _, variable := range []string{"APPTAINER_CACHEDIR=/job/1", "SINGULARITY_TMPDIR=/job/1", "APPTAINER_CONFIGDIR=/job/1"} {
+		if mounts(nil, []string{variable}) != alone {
+			t.Error(variable)
+		}
+	}
+	for _, values := range []map[string][]string{{"env": {"MASTER_ADDR=node7", "PORT=1"}}, {"pwd": {"/job/1"}}, {"env-file": {"/job/1"}}} {
+		if mounts(Words(values), nil) != alone {
+			t.Error(values)
+		}
+	}
+}
+
 // A profile that the environment names need not be visible in a container that passes the environment on.
 func TestInsideAContainerAMissingProfileIsNoError(t *testing.T) {
 	inside := []string{"APPTAINER_CONTAINER=/img", "MPIIMPORT=1", "MPIIMPORT_PROFILE=site"}

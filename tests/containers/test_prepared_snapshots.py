@@ -172,9 +172,11 @@ def test_what_makes_no_snapshot_says_why(prepared: Prepared) -> None:
     ("identity", "tree"), [("root", "sandbox"), pytest.param("user", "sif", marks=pytest.mark.full)]
 )
 def test_tasks_start_from_what_one_has_prepared(site: Site, mpich: Mpi, identity: str, tree: str) -> None:
+    """What belongs to one job alone does not matter: directories of the runtime, variables for the container."""
     with prepared_of(site, mpich, identity, site.image(tree)[1]) as prepared:
         assert prepared.prepare(prepared.line()).status == 0
-        started = [prepared.run(prepared.line()) for _ in range(2)]
+        of_job = prepared.line(options=("--env", "MASTER_ADDR=node7"))
+        started = [prepared.run(prepared.line()), prepared.run(of_job, APPTAINER_CACHEDIR="/tmp/job7")]
         plain = prepared.run(prepared.line(), MPIIMPORT="0")
         assert [(outcome.status, outcome.stderr) for outcome in started] == [(plain.status, plain.stderr)] * 2
         assert [prepared.kinds(outcome) for outcome in (*started, plain)] == [["restored"], ["restored"], ["fresh"]]
