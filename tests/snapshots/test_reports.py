@@ -39,7 +39,7 @@ def test_the_report_of_a_start_has_its_gain(prepared: Prepared, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("way", ["flag", "variable"])
-def test_one_line_says_that_a_rank_has_started_from_a_snapshot(prepared: Prepared, mpich: Mpi, way: str) -> None:
+def test_one_line_says_that_rank_0_has_started_from_a_snapshot(prepared: Prepared, mpich: Mpi, way: str) -> None:
     variables = {**mpich.environment, "MPI4PY_LIBMPI": str(mpich.library)}
     script = prepared.baked.script("import json, statistics\nprint('done')")
     prepared.prepare(script, *mpich.command(1), **variables)
@@ -48,4 +48,4 @@ def test_one_line_says_that_a_rank_has_started_from_a_snapshot(prepared: Prepare
     outcome = run([*mpich.command(2), *words], asked, 60)
     assert (outcome.status, outcome.stdout) == (0, "done\ndone\n"), outcome
     (line,) = outcome.stderr.splitlines()
-    assert re.fullmatch(r"mpiimport: 2 ranks: from a snapshot(; imports took \d\.\d s)?; (\d+) of \2 modules", line)
+    assert re.fullmatch(r"mpiimport: rank 0 of 2: from a snapshot(; imports took \d\.\d s)?; (\d+) of \2 modules", line)

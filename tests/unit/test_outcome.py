@@ -31,9 +31,6 @@ def test_it_claims_nothing_that_is_not_known() -> None:
         ({}, "served; imports took 3.0 s"),
         ({"cached_store": {"session": True}}, "from a session; imports took 3.0 s"),
         ({"cached_store": {"session": False}}, "from a cached store; imports took 3.0 s"),
-        ({"snapshot": {"base": True}}, "from the base of a snapshot; imports took 3.0 s"),
-        ({"snapshot": {"base": False}, "plain_start": {"imports": 6.04}},
-         "from a snapshot; imports took 3.0 s (6.0 plainly in the last recorded run)"),
         ({"bypassed": "of it", "modules_imported": {"provided": 0, "all": 5}},
          "plain because of it; imports took 3.0 s"),
         ({"modules_imported": {"provided": 4, "all": 5}}, "served; imports took 3.0 s; 4 of 5 modules"),
@@ -44,3 +41,17 @@ def test_a_report_tells_what_its_job_got(changes: dict[str, object], line: str) 
     assert outcome_of(report).line() == f"2 ranks: {line}"
     del report["ranks"]
     assert outcome_of(report).line() == line
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"snapshot": {"base": True}}, "from the base of a snapshot; imports took 3.0 s"),
+        ({"snapshot": {"base": False}, "plain_start": {"imports": 6.04}},
+         "from a snapshot; imports took 3.0 s (6.0 plainly in the last recorded run)"),
+    ],
+)  # fmt: skip
+def test_a_report_of_a_snapshot_tells_of_rank_0_alone(changes: dict[str, object], line: str) -> None:
+    report = {**facts([row(imports=1), row(imports=3)]), **changes}
+    assert outcome_of(report).line() == f"rank 0 of 2: {line}"
+    assert outcome_of({**report, "ranks": 1}).line() == f"1 rank: {line}"

@@ -31,13 +31,17 @@ class Outcome:
     def line(self) -> str:
         """Return the line, less the name of this tool that stands in front."""
         got = f"{self.way} because {self.reason}" if self.reason else self.way
-        parts = [f"{_counted(self.ranks, 'rank')}: {got}" if self.ranks else got]
+        parts = [f"{self._which(self.ranks)}: {got}" if self.ranks else got]
         if self.imports is not None:
             before = f" ({self.plainly:.1f} plainly in the last recorded run)" if self.plainly is not None else ""
             parts.append(f"imports took {self.imports:.1f} s{before}")
         if self.provided is not None and self.modules is not None:
             parts.append(f"{self.provided} of {_counted(self.modules, 'module')}")
         return "; ".join(parts)
+
+    def _which(self, ranks: int) -> str:
+        # Each rank decides by itself whether it starts from a snapshot, and rank 0 knows of no other.
+        return f"rank 0 of {ranks}" if ranks > 1 and self.way in (SNAPSHOT, BASE) else _counted(ranks, "rank")
 
 
 def _counted(number: int, what: str) -> str:
