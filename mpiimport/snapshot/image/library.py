@@ -171,10 +171,10 @@ def entries(library: Path) -> list[Entry]:
 
 
 def evict(library: Path, keep: Entry, largest: int = LARGEST) -> list[Entry]:
-    """Remove what was used longest ago where a library has more than so many bytes; return what has gone."""
-    total, gone = 0, []
-    for entry in entries(library):
-        total += entry.size()
+    """Remove what was used longest ago until a library has no more than so many bytes; return what has gone."""
+    found, gone = entries(library), []
+    total = sum(map(Entry.size, found))
+    for entry in reversed(found):
         if total > largest and entry != keep:
             total -= entry.remove()
             gone.append(entry)
