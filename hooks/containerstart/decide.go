@@ -172,7 +172,7 @@ func (c Call) unsuited() string {
 
 func (c Call) apply(plan launch.Plan) Outcome {
 	runtime := c.runtime()
-	command, plan := c.start(c.identifyingImage(c.placingImage(plan.BringingLibrary(c.Env))), runtime)
+	command, plan := c.start(c.identifyingImage(c.placingImage(plan.BringingLibrary(c.Env, c.hidesHome()))), runtime)
 	env, skipped := plan.ContainerEnvironment(c.environment(), runtime)
 	out := Outcome{Options: plan.Options, Command: command, Env: env, PerNode: plan.PerNode}
 	for _, m := range plan.Mounts {

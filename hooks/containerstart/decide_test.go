@@ -169,14 +169,18 @@ func TestTheLibraryIsBroughtIntoTheContainer(t *testing.T) {
 	directory := t.TempDir()
 	for name, c := range map[string]struct {
 		library, prepare, bind, inside string
+		options                        map[string]string
 	}{
-		"a start":              {directory, "never", directory + ":/.mpiimport-snapshots:ro", "/.mpiimport-snapshots"},
-		"it may be filled":     {directory, "", directory + ":/.mpiimport-snapshots:rw", "/.mpiimport-snapshots"},
-		"no such directory":    {directory + "/none", "", "", directory + "/none"},
-		"a colon in its place": {"/a:b", "", "", "/a:b"},
+		"a start":              {directory, "never", directory + ":/.mpiimport-snapshots:ro", "/.mpiimport-snapshots", nil},
+		"it may be filled":     {directory, "", directory + ":/.mpiimport-snapshots:rw", "/.mpiimport-snapshots", nil},
+		"without a home":       {directory, "", directory + ":/.mpiimport-snapshots:ro", "/.mpiimport-snapshots", map[string]string{"no-home": "true"}},
+		"the home unmounted":   {directory, "", directory + ":/.mpiimport-snapshots:ro", "/.mpiimport-snapshots", map[string]string{"no-mount": "tmp,home"}},
+		"without, but asked":   {directory, "auto", directory + ":/.mpiimport-snapshots:rw", "/.mpiimport-snapshots", map[string]string{"contain": "true"}},
+		"no such directory":    {directory + "/none", "", "", directory + "/none", nil},
+		"a colon in its place": {"/a:b", "", "", "/a:b", nil},
 	} {
 		asked := call(Exec, "MPIIMPORT=1", "MPIIMPORT_SNAPSHOTS="+c.library, "MPIIMPORT_PREPARE="+c.prepare)
-		asked.Image = os.Args[0]
+		asked.Image, asked.Options = os.Args[0], c.options
 		out, err := asked.Decide()
 		binds := slices.DeleteFunc(out.Binds, func(bind string) bool { return strings.HasPrefix(bind, "/p:") })
 		inside, _ := environ.Get(out.Env, "APPTAINERENV_"+ourvars.Snapshots)

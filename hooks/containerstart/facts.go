@@ -1,6 +1,9 @@
 package containerstart
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Facts are what is known of a runtime and of its configuration. Each is false where nothing is known.
 type Facts struct {
@@ -9,6 +12,7 @@ type Facts struct {
 	NoBinds     bool   `yaml:"no_binds,omitempty"`      // users may bind nothing
 	NoNewPlaces bool   `yaml:"no_new_places,omitempty"` // nothing can be mounted where the image has no directory
 	OwnDev      bool   `yaml:"own_dev,omitempty"`       // containers have a /dev of their own
+	NoHome      bool   `yaml:"no_home,omitempty"`       // containers do not see the user's home
 }
 
 // Directives reads a configuration file of the runtimes.
@@ -29,6 +33,7 @@ func (f Facts) Configured(directives map[string]string) Facts {
 	f.NoBinds = off("user bind control")
 	f.NoNewPlaces = off("enable overlay") && off("enable underlay")
 	f.OwnDev = directives["mount dev"] == "minimal"
+	f.NoHome = off("mount home")
 	return f
 }
 
@@ -47,4 +52,11 @@ func (f Facts) forbids() string {
 // would only close it.
 func (c Call) hidesDevices() bool {
 	return c.Facts.OwnDev || c.On("contain") || c.On("containall") || c.On("compat") || c.On("oci")
+}
+
+// hidesHome says whether the container does not see the user's home, or sees it only by a bind of the caller.
+func (c Call) hidesHome() bool {
+	withoutMount := strings.Split(c.Options["no-mount"], ",")
+	return c.Facts.NoHome || c.On("contain") || c.On("containall") || c.On("compat") || c.On("no-home") || c.On("oci") ||
+		c.Has("home") || slices.Contains(withoutMount, "home")
 }

@@ -39,7 +39,7 @@ class Programs:
         words = command or ("python3", str(task), "a")
         mpiimport = self.containers.site.tool
         line = ["exec", "--network=none", f"--volume={task.parent}:{task.parent}", *options, self.image, *words]
-        library = {"MPIIMPORT_SNAPSHOTS": str(task.with_name("snapshots")), "MPIIMPORT_PREPARE": "never"}
+        library = {"MPIIMPORT_SNAPSHOTS": str(task.with_name("snapshots"))}
         prepare = [mpiimport, *before] if before else []
         return self.containers.host(*prepare, mpiimport, *line, **self.variables, **library)
 
@@ -88,6 +88,8 @@ def test_containers_start_from_what_one_has_prepared(site: Site, mpich: Mpi, eng
         assert made.status == 0 and made.stdout.startswith("made image: "), made
         programs.check(task)
         programs.fresh("", task, options=("--cap-drop=CHOWN",))
+        # What runs there cannot change what its user starts outside.
+        assert "Read-only file system" in programs.run(task, "touch", "/.mpiimport-snapshots/left").stderr
 
 
 @pytest.mark.full

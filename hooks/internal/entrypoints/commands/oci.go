@@ -174,7 +174,7 @@ func (c Call) ociOptions(chosen profile.Chosen, command []string, image ociImage
 	if err != nil {
 		return nil, nil, err
 	}
-	plan = plan.BringingLibrary(c.Env)
+	plan = plan.BringingLibrary(c.Env, true)
 	if kept, ok := c.imageCache(plan, image, line); ok {
 		plan = plan.WithCache(kept)
 	}

@@ -73,6 +73,9 @@ const (
 	Prepare   = OptionPrefix + "PREPARE"
 )
 
+// Never is the value of Prepare with which no job has a snapshot made.
+const Never = "never"
+
 // Values of Fill: the snapshot is to be made, and no store filled; and the same by a process beside a job. Two more begin so: see
 // mpiimport/runtime/options.py.
 const (
@@ -95,7 +98,7 @@ func PreparesAlways(env []string) bool {
 // PreparesNever says whether no job has a snapshot made, not even one that finds what no longer fits.
 func PreparesNever(env []string) bool {
 	value, _ := environ.Get(env, Prepare)
-	return value == "never"
+	return value == Never
 }
 
 // Layers begins Image in containers of podman and docker.
