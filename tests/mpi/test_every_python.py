@@ -124,6 +124,28 @@ def test_the_free_threaded_build_is_served_and_its_lock_is_as_the_program_has_it
     assert outcome.stderr == ""
 
 
+DELETED = """
+import gc, os, weakref
+class Kind: pass
+class Late:
+    def __del__(self): out.write("late")
+gone = weakref.ref(Kind)
+del Kind
+gc.collect()
+print(gone())
+out, late = open("late." + os.environ["PMI_RANK"], "w"), Late()
+"""
+
+
+@pytest.mark.full
+def test_objects_of_the_free_threaded_build_are_deleted_as_plainly(job: Job, mpich: Mpi, way: str) -> None:
+    """Modules and classes, too, which would last where a second thread had been started."""
+    of_build = Job(job.prefix, job.directory, interpreter(FREE_THREADED))
+    outcome = of_build.run(mpich, 2, job.script(DELETED), entry_point=way)
+    assert (outcome.status, outcome.lines(), outcome.stderr) == (0, ["None"] * 2, "")
+    assert [(job.directory / f"late.{rank}").read_text() for rank in range(2)] == ["late"] * 2
+
+
 @pytest.mark.full
 def test_no_snapshot_is_made_of_the_free_threaded_build_and_a_line_says_so(prefix: Path, tmp_path: Path) -> None:
     python = tmp_path / "python"
