@@ -8,6 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# Values of MPIIMPORT.
+SWITCHES = "0", "1", "force"
 # Of the kinds whose values are more than words.
 PARSERS: "dict[type, Callable[[str], object]]" = {Size: Size.parse}
 
@@ -92,6 +94,9 @@ def from_environment(flags: dict[str, str] | None = None) -> Options:
 
     Raises OptionError naming the flag, and VariableError naming the variable.
     """
+    switch = os.environ.get("MPIIMPORT", "")
+    if switch not in ("", *SWITCHES):
+        raise VariableError(f"MPIIMPORT is one of {', '.join(SWITCHES)}, not {switch!r}")
     values = {}
     for option in OPTIONS:
         text = os.environ.get(option.variable, "")
@@ -104,7 +109,7 @@ def from_environment(flags: dict[str, str] | None = None) -> Options:
                 raise VariableError(str(exc)) from None
         else:
             values[option.name] = option.default
-    return Options(os.environ.get("MPIIMPORT", ""), values)
+    return Options(switch, values)
 
 
 def unknown_variables() -> list[str]:

@@ -24,6 +24,12 @@ def test_an_unknown_policy_is_named(job: Job, mpich: Mpi) -> None:
     assert served.ours() == [f"mpiimport: running as plain Python: {reason}"]
 
 
+def test_an_unknown_switch_is_named(job: Job, mpich: Mpi, entry_point: str) -> None:
+    served = job.run(mpich, 2, job.script(LOADERS), entry_point=entry_point, MPIIMPORT="off")
+    assert (served.status, served.lines()) == (0, ["SourceFileLoader False"] * 2)
+    assert served.ours() == ["mpiimport: running as plain Python: MPIIMPORT is one of 0, 1, force, not 'off'"]
+
+
 def test_a_site_profile_chooses_policy_and_thread_level(job: Job, mpich: Mpi) -> None:
     script = job.script("from mpi4py import MPI; print(MPI.Query_thread() == MPI.THREAD_SERIALIZED)")
     profile = "schema_version: 1\nname: site\ndescription: a test\nservice: {thread_level: serialized}\n"

@@ -118,9 +118,10 @@ func Makes(env []string) bool {
 	return isSwitchedOn(env) && ourvars.MakesSnapshot(env)
 }
 
+// isSwitchedOn says whether a program may start from a snapshot; Python says what is wrong with an odd switch.
 func isSwitchedOn(env []string) bool {
 	mode, _ := environ.Get(env, ourvars.Mode)
-	return mode != "0"
+	return slices.Contains([]string{"", "1", "force"}, mode)
 }
 
 func on(env []string, option string) bool { return ourvars.IsOn(env, ourvars.OptionPrefix+option) }
