@@ -53,6 +53,34 @@ def test_a_long_text_with_a_number_is_alike_wherever_the_heap_lies(monkeypatch: 
     assert are_alike(*seen)
 
 
+def test_a_constant_has_one_name_wherever_the_heap_of_an_interpreter_that_is_no_pie_lies(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """SymPy's exponents of Mersenne's primes are a constant that two modules have."""
+    module, other = ModuleType("m"), ModuleType("n")
+    exponents = 61, 57885161
+    vars(module).update(
+        exponents=exponents,
+        colours={0xFF7F50},
+        texts={"at 0x373432a"},
+        keys={exponents: 1, 57885161: 2},
+        addresses={0x7F0000000010},
+    )
+    vars(other)["again"] = exponents
+    left_out = set(sys.modules)
+    monkeypatch.setitem(sys.modules, "m", module)
+    monkeypatch.setitem(sys.modules, "n", other)
+    high = [(0x7F0000000000, 0x7F0000001000)]
+    seen = []
+    for heap in ([(0xA00000, 0x8000000)], [(0x8000000, 0xA000000)], []):
+        monkeypatch.setattr(graph, "mapped", lambda heap=heap: [*heap, *high])
+        seen.append(graph.Graph(left_out).values)
+    assert "m:addresses{<address> 0}" in seen[0] and "m:colours{16744272 0}" in seen[0]
+    for values in seen[1:]:
+        assert values.keys() == seen[0].keys()
+        assert all(are_alike(value, values[path]) for path, value in seen[0].items())
+
+
 @pytest.mark.parametrize(
     ("generator", "kind", "counts"),
     [("numpy.random.mtrand:_rand", "numpy", False), ("m:own", "random", False), ("m:own", "numpy", True)],

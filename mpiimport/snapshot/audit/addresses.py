@@ -4,8 +4,9 @@ import re
 
 # What may be an address: another number in another process, or the same where it is none.
 ADDRESS = re.compile(r"<address (\w+)>")
-# Smaller keys are no addresses, though an interpreter that is no PIE has its heap there.
-LEAST_KEY = 1 << 32
+# Below it lies an interpreter that is no PIE, with its heap. In a name such a number is no address: a constant that by
+# chance lies in one process's heap would have another name there.
+LOW_END = 1 << 32
 
 
 def blind(text: str) -> str:
@@ -26,4 +27,4 @@ def mapped() -> list[tuple[int, int]]:
         lines = [(line.split(" ", 1)[0].split("-"), line.endswith("[heap]\n")) for line in stream]
     ranges = [(int(start, 16), int(end, 16), is_heap) for (start, end), is_heap in lines]
     # What lies lower, but the heap, is an interpreter that is no PIE, at the same addresses in each process.
-    return [(start, end) for start, end, is_heap in ranges if is_heap or start >= LEAST_KEY]
+    return [(start, end) for start, end, is_heap in ranges if is_heap or start >= LOW_END]

@@ -14,11 +14,11 @@ import zlib
 from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from ..lazy_modules import is_kind_that_waits, is_waiting
-from .addresses import LEAST_KEY, blind, mapped
+from .addresses import LOW_END, blind, mapped
 from .contents import (
     enumerated,
     has_drawn,
@@ -141,26 +141,27 @@ class Graph:
             self._hints[id(hint)] = f"hint {digest(self._name(hint))}", hint
         return self._hints[id(hint)][0]
 
-    def _text(self, value: Any) -> str:
+    def _text(self, value: Any, least: int = 0) -> str:
+        """Return what tells a number or string from others. ``least``: smaller numbers in it are no addresses."""
         if type(value) is int:
-            return f"<address {value}>" if self._is_address(value) else str(value)
+            return f"<address {value}>" if self._is_address(value, least) else str(value)
         text = repr(value)
         if HEX.search(text):
             # Whole: by chance it is an address in one process, and none in another; `are_alike` sees both.
-            return HEX.sub(self._marked, text)
+            return HEX.sub(partial(self._marked, least), text)
         return f"{type(value).__name__} {digest(text)}" if len(text) > LONGEST else text
 
-    def _marked(self, match: "re.Match[str]") -> str:
-        return f"<address {match[0]}>" if self._is_address(int(match[1], 16)) else match[0]
+    def _text_in_name(self, value: Any) -> str:
+        return blind(self._text(value, LOW_END))
 
-    def _is_address(self, value: int) -> bool:
-        if value < self._starts[0]:
+    def _marked(self, least: int, match: "re.Match[str]") -> str:
+        return f"<address {match[0]}>" if self._is_address(int(match[1], 16), least) else match[0]
+
+    def _is_address(self, value: int, least: int) -> bool:
+        if value < max(least, self._starts[0]):
             return False
         start, end = self._ranges[bisect_right(self._starts, value) - 1]
         return start <= value < end
-
-    def _is_key_address(self, key: int) -> bool:
-        return key >= LEAST_KEY and self._is_address(key)
 
     def _open(self, path: str, value: Any) -> None:
         try:
@@ -216,7 +217,7 @@ class Graph:
     def _items(self, mapping: Any) -> Iterator[tuple[str, Any]]:
         others = []
         for key, value in list(dict.items(mapping) if isinstance(mapping, dict) else mapping.items()):
-            if type(key) in (str, bytes, float, bool) or (type(key) is int and not self._is_key_address(key)):
+            if type(key) in (str, bytes, float, bool) or (type(key) is int and not self._is_address(key, LOW_END)):
                 yield f".{key}" if type(key) is str and key.isidentifier() else f"[{key!r}]", value
             else:
                 others.append((self._name(key), key, value))
@@ -239,7 +240,7 @@ class Graph:
         """
         kind: Any = type(value)
         if kind in PLAIN:
-            return blind(self._text(value))
+            return self._text_in_name(value)
         if kind is tuple:
             return ",".join(map(self._name, value))
         if issubclass(kind, tuple):
@@ -264,7 +265,7 @@ class Graph:
             named = parts if type(parts) is dict else {}
             named = {**named, **in_slots(value)}
             shown = {key: part for key, part in named.items() if not str(key).startswith(hidden)}
-            name = " ".join(f"{key}={blind(self._text(part))}" for key, part in shown.items() if type(part) in PLAIN)
+            name = " ".join(f"{key}={self._text_in_name(part)}" for key, part in shown.items() if type(part) in PLAIN)
         return f"{kind.__qualname__} {name}"
 
     def _attributes(self, value: Any) -> Any:
