@@ -202,7 +202,7 @@ def test_a_rank_path_of_other_files_is_not_taken(
     for copy in (installed, other):
         shutil.copytree(prefix / "lib", copy / "lib")
     package, unlike = installed / "lib" / "mpiimport", other / "lib" / "mpiimport"
-    module = "runtime/payload/reading.py" if stale == "other files" else "runtime/startup/decision.py"
+    module = "runtime/payload/module_code.py" if stale == "other files" else "runtime/startup/decision.py"
     with (unlike / module).open("a") as stream:
         stream.write(STALE)
     (unlike / "runtime" / "startup" / "decision.py").write_text(STALE)

@@ -16,7 +16,7 @@ from mpiimport.runtime.payload.constants import read_module_constants
 from mpiimport.runtime.payload.elf import shared_object_at
 from mpiimport.runtime.payload.ldcache import cached_libraries
 from mpiimport.runtime.payload.learned_manifest import Learned
-from mpiimport.runtime.payload.reading import read_bytecode, read_code, read_file, read_into
+from mpiimport.runtime.payload.module_code import read_bytecode, read_code, read_file, read_into
 from mpiimport.runtime.regular_file import LARGEST, open_regular, read_regular
 from mpiimport.runtime.store.cache import WANTED, Cache
 from mpiimport.runtime.store.late_records import LateRecords

@@ -2,8 +2,8 @@
 
 from .. import os
 from ..importing.metadata import METADATA_MODULES
+from .module_code import read_file
 from .parallel import Readers
-from .reading import read_file
 from .tree import Tree
 
 ENDINGS = (".dist-info", ".egg-info")

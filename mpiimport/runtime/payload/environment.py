@@ -7,7 +7,7 @@ Only what is stored counts, under a name that is written out: ``os.environ[NAME]
 from .. import os
 from ..program import SCRIPT
 from ..syntax_tree import imports_mpi, is_a, last_name, nodes, parse
-from .reading import read_file
+from .module_code import read_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Where ld.so's cache says a library is: ``/etc/ld.so.cache`` in the format of glibc 2.2 and newer (ldconfig(8))."""
 
-from .reading import read_file
+from .module_code import read_file
 
 CACHE = "/etc/ld.so.cache"
 MAGIC = b"glibc-ld.so.cache1.1"

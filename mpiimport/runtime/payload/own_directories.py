@@ -11,7 +11,7 @@ from ..own_code import is_own_path
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..listing import Seen
-    from .reading import CodeFile
+    from .module_code import CodeFile
     from .rest import Rest
     from .tree import Tree
 

@@ -21,10 +21,10 @@ from .environment import unseen_settings
 from .learned_manifest import Learned
 from .learning import Learning
 from .library_needs import Libraries
+from .module_code import files_imported_since, hide_modules, read_into, without_warnings
 from .mpi_libraries import MpiLibraries
 from .own_directories import OwnDirectories, own_places
 from .parallel import Readers
-from .reading import files_imported_since, hide_modules, read_into, without_warnings
 from .rehearsal import CUSTOMISED
 from .rest import Rest
 from .staging import make_fit, stage

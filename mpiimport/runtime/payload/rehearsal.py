@@ -14,7 +14,7 @@ import sys
 from .. import os
 from ..importing.site_answers import Facade
 from .bytecode import import_statements, words
-from .reading import hide_modules, read_code, read_file
+from .module_code import hide_modules, read_code, read_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from .constants import Constants, named_modules, read_module_constants
 from .distributions import uses_metadata
 from .hints import LATER, LIKELY, TESTS, TOOLS, Hints
 from .learned_manifest import Learned
+from .module_code import CodeFile, read_bytecode, read_code
 from .parallel import Readers
-from .reading import CodeFile, read_bytecode, read_code
 from .tree import EXTENSION, SOURCE, SOURCELESS, Module, Tree
 
 TYPE_CHECKING = False

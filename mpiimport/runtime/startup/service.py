@@ -208,7 +208,7 @@ class Service:
         with Rehearsal(self._answers, self._before_site) as site:
             learning = Learning.of(self._program, self.options.manifests)
             if ranks < SERVED_AT_ONCE and self.options.switch != "force" and learning.begin():
-                from ..payload.reading import hide_modules
+                from ..payload.module_code import hide_modules
                 from ..payload.recording import Recording
 
                 self.recording = Recording(learning.add)

@@ -11,7 +11,7 @@ from importlib.machinery import ModuleSpec
 from ..hooks import NEVER
 from ..memory_map import Refused
 from ..restore.head import Head
-from . import own_code
+from . import own_modules
 from .statements import IMPORTS, SourceFile, imported_by, is_docstring, is_type_checking, names_in
 
 MOST = 200
@@ -66,7 +66,7 @@ class Walk:
             if name.partition(".")[0] == NEVER:
                 if self.passes_mpi is None:
                     self.passes_mpi = len(self.ahead)
-            elif not own_code.may_be_own(name):
+            elif not own_modules.may_be_own(name):
                 self.ahead.append((name, names))
                 self.places.append(place)
             elif not self._own(name, names):
@@ -78,7 +78,7 @@ class Walk:
         parts = name.split(".")
         for number in range(1, len(parts) + 1):
             full = ".".join(parts[:number])
-            spec = own_code.find(full, search)
+            spec = own_modules.find(full, search)
             if not self._module(full, spec):
                 return False
             search = spec.submodule_search_locations if spec is not None else None
@@ -89,14 +89,14 @@ class Walk:
 
     def _submodule(self, name: str, search: "list[str] | None") -> bool:
         """``from package import name``: that may be a module, or what the package has bound."""
-        spec = own_code.find(name, search) if search is not None and not name.endswith("*") else None
+        spec = own_modules.find(name, search) if search is not None and not name.endswith("*") else None
         return spec is None or self._module(name, spec)
 
     def _module(self, name: str, spec: "ModuleSpec | None") -> bool:
         if name in self._seen:
             return True
         self._seen.add(name)
-        if spec is None or not own_code.is_source(spec) or not spec.origin:
+        if spec is None or not own_modules.is_source(spec) or not spec.origin:
             return False
         is_package = spec.submodule_search_locations is not None
         return self.through_file(name, os.fspath(spec.origin), name if is_package else name.rpartition(".")[0])

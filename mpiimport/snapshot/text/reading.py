@@ -24,7 +24,7 @@ from mpiimport.runtime.own_code import is_own_path
 from mpiimport.runtime.program import MODULE, Program, full_name
 from mpiimport.snapshot.memory_map import Refused
 from mpiimport.snapshot.restore.begin import SPAWN, Begin
-from mpiimport.snapshot.text import own_code
+from mpiimport.snapshot.text import own_modules
 from mpiimport.snapshot.text.heads import Walk
 from mpiimport.snapshot.text.statements import IMPORTS, SourceFile
 from mpiimport.snapshot.text.static_cut import COMPUTATIONS, StaticCut, base_count, does, may_lie_elsewhere, static_cut
@@ -49,7 +49,7 @@ class Reading:
         self._file = SourceFile.read(package, path)
         # Own code of a module's packages is not executed for a base, nor is the module behind it.
         self._is_spawned = program.is_spawned()
-        self._is_started = not (self._is_spawned or (self._is_module and own_code.is_own(program.target)))
+        self._is_started = not (self._is_spawned or (self._is_module and own_modules.is_own(program.target)))
         # Of so many statements each: whether scripts elsewhere may begin so.
         self._shared = [self._is_started]
         for number in range(len(self._file.body)):
@@ -63,7 +63,7 @@ class Reading:
         is_started = not self._is_spawned
         full = Begin(self._words, heads[count].packed(), cut.deferred, [], [], self._shared[count], is_started)
         return {
-            "own": [entry for entry in sys.path if entry and is_own_path(entry, sys.path, own_code.names_in)],
+            "own": [entry for entry in sys.path if entry and is_own_path(entry, sys.path, own_modules.names_in)],
             "file": file.path,
             "ends": [(len(head.text), *head.end) for head in heads],
             "shared": self._shared,
@@ -81,7 +81,7 @@ class Reading:
             walk.ahead.append((SPAWN, []))
             walk.places.append(f"what imports {SPAWN}")
         if self._is_started:
-            count = base_count(file, cut, own_code.is_own, own_code.may_be_own)
+            count = base_count(file, cut, own_modules.is_own, own_modules.may_be_own)
             walk.through_statements(file, count, cut.count)
         elif self._is_spawned:
             walk.through_statements(file, 0, cut.count)
@@ -113,10 +113,10 @@ def _located(name: str) -> list[tuple[str, str]]:
         if number > len(names):
             names.append(NAME)
         full = ".".join(names[:number])
-        spec = own_code.find(full, search)
+        spec = own_modules.find(full, search)
         if spec is None:
             raise Refused(f"there is no module {name} to run")
-        if not own_code.is_source(spec) or not spec.origin:
+        if not own_modules.is_source(spec) or not spec.origin:
             raise Refused(f"{full} is no source file: an archive, a namespace, or compiled")
         found.append((full, spec.origin))
         search = spec.submodule_search_locations

@@ -16,7 +16,7 @@ from types import CodeType
 import pytest
 
 from mpiimport.runtime.listing import stamp
-from mpiimport.runtime.payload.reading import read_code, read_file
+from mpiimport.runtime.payload.module_code import read_code, read_file
 from tests.conftest import ROOT
 
 # Of the same length, so that a pyc of one has the right size for the other.
@@ -259,7 +259,7 @@ def test_a_file_that_claims_to_be_empty_is_read_whole() -> None:
 
 NAMED = """
 import gc, sys
-from mpiimport.runtime.payload.reading import read_code
+from mpiimport.runtime.payload.module_code import read_code
 assert "unicodedata" not in sys.modules
 for path in sys.argv[1:]:
     assert read_code(path).code() is not None
