@@ -311,3 +311,18 @@ except RuntimeError as exc:
     served = job.run(mpich, 2, job.script(text), MPIIMPORT_THREAD_LEVEL="single")
     assert served.status == 0, served.stderr
     assert "MPIIMPORT_THREAD_LEVEL=multiple" in served.stdout
+
+
+def test_the_main_thread_of_mpi_is_that_of_the_program(job: Job, mpich: Mpi) -> None:
+    text = """
+import threading
+def use():
+    from mpi4py import MPI
+    print(MPI.Is_thread_main())
+thread = threading.Thread(target=use)
+thread.start()
+thread.join()
+"""
+    script = job.script(text)
+    plain, served = (job.run(mpich, 2, script, entry_point=entry_point) for entry_point in ("plain", "early"))
+    assert (plain.lines(), served.lines()) == (["True"] * 2, ["False"] * 2), served.stderr

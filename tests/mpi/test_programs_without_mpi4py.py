@@ -247,3 +247,16 @@ def test_a_program_that_closes_all_descriptors_ends_the_job(job: Job, mpich: Mpi
     script = job.script("import os; os.closerange(3, 256); print('closed', flush=True)")
     outcome = job.run(mpich, 2, script, MPIIMPORT_INIT=policy)
     assert outcome.status is not None and (outcome.status == 0) == ends_well
+
+
+def test_libraries_of_mpi_may_handle_a_signal_that_would_end_the_program(job: Job, mpich: Mpi) -> None:
+    text = """
+import os, signal
+print(signal.getsignal(signal.SIGUSR1) == signal.SIG_DFL, flush=True)
+os.kill(os.getpid(), signal.SIGUSR1)
+print("goes on")
+"""
+    script = job.script(text)
+    plain, served = (job.run(mpich, 2, script, entry_point=entry_point) for entry_point in ("plain", "early"))
+    assert plain.status and "goes on" not in plain.stdout
+    assert (served.status, served.printed()) == (0, ["True", "True", "goes on", "goes on"])
