@@ -108,7 +108,7 @@ class Program:
 
     def _find_search_entry(self) -> str | None:
         if self._is_container():
-            return os.path.join(os.getcwd(), self.target)
+            return os.getcwd() if self.target == os.curdir else os.path.join(os.getcwd(), self.target)
         if sys.flags.isolated or getattr(sys.flags, "safe_path", False):
             return None
         if self.kind in (COMMAND, INPUT):

@@ -31,6 +31,11 @@ def test_it_is_read_back_as_written(tmp_path: Path) -> None:
     assert path.parent.stat().st_mode & 0o77 == 0
 
 
+def test_a_name_of_several_lines_is_written_in_one() -> None:
+    learned = Learned("script a\nb.py", "/a\ntree")
+    assert Learned.parse(learned.text()).program == "script a b.py"
+
+
 def test_every_cut_is_noticed() -> None:
     text = example().text()
     for length in range(len(text)):

@@ -67,6 +67,7 @@ PLACES = {
     "code": ["-c", PROBE],
     "standard input": ["-"],
     "directory": ["package"],
+    "current directory": ["."],
     "directory by a winding path": ["./below/../package/"],
     "link to a directory": ["linked"],
     "archive": ["archive.zip"],
@@ -83,7 +84,7 @@ def label(value: object) -> str:
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("programs")
-    for name in ("probe.py", "below/script.py", "package/__main__.py"):
+    for name in ("probe.py", "below/script.py", "package/__main__.py", "__main__.py"):
         (path / name).parent.mkdir(exist_ok=True)
         (path / name).write_text(PROBE)
     (path / "link.py").symlink_to("below/script.py")

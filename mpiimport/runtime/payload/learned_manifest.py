@@ -82,8 +82,8 @@ class Learned:
         return "\n".join(
             [
                 FIRST,
-                f"program {self.program}",
-                f"tree {self.tree}",
+                f"program {_in_one_line(self.program)}",
+                f"tree {_in_one_line(self.tree)}",
                 *(f"import {name}" for name in sorted(self.imported) if is_module_name(name)),
                 *(f"skip {name}" for name in sorted(self.skipped) if is_module_name(name)),
                 *(f"search {package} {place}" for package, place in searched if "\n" not in place),
@@ -121,6 +121,10 @@ class Learned:
             self.searched.setdefault(package, []).append(place)
             return True
         return False
+
+
+def _in_one_line(text: str) -> str:
+    return text.replace("\n", " ")
 
 
 def is_module_name(name: str) -> bool:
