@@ -102,7 +102,7 @@ def one_file_for_many_nodes(read: float) -> list[str]:
     machine = one_file.Transfer()
     said = (
         f"Each node reads {read / 1e6:.0f} MB of a snapshot of {one_file.SIZE / 1e6:.0f} MB, or has the whole sent. "
-        f"Sending pays from {one_file.pays_from(read, machine)} nodes on."
+        f"By the model, sending is faster from {one_file.pays_from(read, machine)} nodes on."
     )
     headings = ["nodes", "all read the library (s)", "`sbcast` sends to all (s)"]
     return ["## One file for many nodes", said, table(headings, one_file.rows(read, machine))]

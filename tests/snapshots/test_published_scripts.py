@@ -34,11 +34,11 @@ BEGIN = """\
 # What snapshots hold of published scripts
 Each row is a program written like a published script. All are in `tests/snapshots/scripts`.
 `tests/snapshots/test_published_scripts.py` runs each on two ranks of MPICH,
-plainly and from its snapshot. The plain run and the run from the snapshot print the same lines.
-The last column shows how much of the plain import time (`-X importtime`) a start from the snapshot saves.
+plainly and from its snapshot. Both runs print the same lines.
+The last column shows which part of the import time of plain Python (`-X importtime`) the snapshot saves.
 mpi4py does not count, because each process starts MPI itself.
-If this is below 90 %, the program imports the other modules after the snapshot ends.
-`dedalus` and `fenics` read the rank during import.
+Below 90 %, each process imports the remaining modules after the cut.
+`dedalus` and `fenics` read the rank during their import.
 The other programs below 90 % call functions that import more modules.
 
 """
