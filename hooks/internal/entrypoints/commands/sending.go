@@ -15,7 +15,7 @@ import (
 	"mpiimport.org/hooks/profile"
 )
 
-// manyNodes is the number of nodes from which on it pays to send a snapshot: benchmarks/page/one_file.py computes it.
+// manyNodes is the number of nodes from which on a snapshot is sent. By the model of benchmarks/page/one_file.py, 32 need as long either way.
 const manyNodes = 33
 
 // What Slurm has for it. Without --force the first does not write to what another user has planted. The options of the second leave to
