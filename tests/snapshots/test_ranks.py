@@ -45,9 +45,10 @@ QUESTIONS = {
 def test_a_module_that_looks_for_mpi4py_finds_it(baked: Baked, mpich: Mpi, name: str) -> None:
     library = {"MPI4PY_LIBMPI": str(mpich.library)}
     baked.module("solver", f"import sys, importlib.util\nIS_PARALLEL = {QUESTIONS[name]}")
-    reason = "IS_PARALLEL of solver differs between processes, or by whether mpi4py is imported"
-    if name == "a finder":
-        reason = "solver imports mpi4py, which each process does itself"
+    reason = {
+        "a finder": "solver imports mpi4py, which each process does itself",
+        "what the program has": "solver looks at the program's module",
+    }.get(name, "IS_PARALLEL of solver differs between processes, or by whether mpi4py is imported")
     script = baked.script("import csv\nfrom mpi4py import MPI\nimport solver, colorsys\nprint(solver.IS_PARALLEL)")
     assert f"ends before line 3, `import solver, colorsys`: {reason}" in baked.bake(script, **library)
     assert baked.start_restored(script, **library).stdout == "True\n"
