@@ -32,6 +32,7 @@
 #define __NR_faccessat2 439
 
 #define GUARD "/mpiimport-mark/guard/"
+#define STATEMENT "/mpiimport-mark/statement/"
 
 /* When a call changes something outside of its process: if there is no such directory; if its flags say so; if descriptor 1 or 2
  * is written to; if it starts no thread. */
@@ -254,6 +255,9 @@ static void record(struct traced *thread, long result) {
         guards = same(said, "on");
     else
         log_call(thread->id, call->name, result, arguments, path);
+    /* A statement that takes too long has the recorder killed. */
+    if (begins(path, STATEMENT))
+        write_log();
 }
 
 /* getauxval(3): what the C library would find the vdso by is made to be passed over. */

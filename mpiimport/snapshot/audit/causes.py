@@ -218,9 +218,13 @@ class _Reading:
 
 
 def _calls(log: Path) -> Iterator[Call]:
-    with log.open(encoding="utf-8", errors="surrogateescape") as stream:
+    # A path may have any other sign that ends lines.
+    with log.open(encoding="utf-8", errors="surrogateescape", newline="\n") as stream:
         for line in stream:
-            thread, name, result, *numbers, path = line.rstrip("\n").split(" ", 7)
+            if not line.endswith("\n"):
+                # The recorder was killed before it had written the rest.
+                return
+            thread, name, result, *numbers, path = line[:-1].split(" ", 7)
             if name in ("mkdir", "mkdirat") and result == str(IS_THERE):
                 # It changes nothing, and tells that something has this name.
                 name, result = "lstat", "0"
