@@ -101,9 +101,9 @@ class Report:
             try:
                 self._fill(ROOT, self._row(), {})
                 self._finish()
-            except ImportError as exc:
-                # The program has left nothing by which modules are found.
-                say(f"mpiimport: nothing is measured of this start: {exc}")
+            except Exception as exc:
+                # The program has left nothing by which modules are found, or has changed what is used here.
+                say(f"mpiimport: nothing is measured of this start: {exc!r}")
 
     def write_gathered(self) -> None:
         """On root, write the figures of all ranks, where they were gathered."""
