@@ -1,9 +1,6 @@
 package containerstart
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // Facts are what is known of a runtime and of its configuration. Each is false where nothing is known.
 type Facts struct {
@@ -54,9 +51,8 @@ func (c Call) hidesDevices() bool {
 	return c.Facts.OwnDev || c.On("contain") || c.On("containall") || c.On("compat") || c.On("oci")
 }
 
-// hidesHome says whether the container does not see the user's home, or sees it only by a bind of the caller.
+// hidesHome says whether the container may not see the user's home.
 func (c Call) hidesHome() bool {
-	withoutMount := strings.Split(c.Options["no-mount"], ",")
 	return c.Facts.NoHome || c.On("contain") || c.On("containall") || c.On("compat") || c.On("no-home") || c.On("oci") ||
-		c.Has("home") || slices.Contains(withoutMount, "home")
+		c.Has("home") || c.Has("no-mount")
 }
