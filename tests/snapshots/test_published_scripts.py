@@ -35,11 +35,13 @@ BEGIN = """\
 Each row is a program written like a published script. All are in `tests/snapshots/scripts`.
 `tests/snapshots/test_published_scripts.py` runs each on two ranks of MPICH,
 plainly and from its snapshot. Both runs print the same lines.
-The last column shows which part of the import time of plain Python (`-X importtime`) the snapshot saves.
+Plain Python needs some time for the imports (`-X importtime`).
+The last column shows how much of this time the snapshot saves.
 mpi4py does not count, because each process starts MPI itself.
-Below 90 %, each process imports the remaining modules after the cut.
+If a row shows less than 90 %, the program needs many modules that are not in the snapshot.
+Each process imports them after the cut.
 `dedalus` and `fenics` read the rank during their import.
-The other programs below 90 % call functions that import more modules.
+The other programs with less than 90 % call functions that import more modules.
 
 """
 
