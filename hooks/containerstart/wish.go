@@ -1,7 +1,6 @@
 package containerstart
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -29,7 +28,7 @@ func (c Call) IsAsked() bool {
 // wish reads the caller's wishes: MPIIMPORT=0 beats the flag, the flag beats its variables, these beat MPIIMPORT. The
 // flag's value is the name of a profile, or a truth value.
 func (c Call) wish() wish {
-	mode, _ := environ.Get(c.Env, ourvars.Mode)
+	mode, err := ourvars.Switch(c.Env)
 	if mode == "0" || !slices.Contains(Actions, c.Action) {
 		return wish{}
 	}
@@ -42,13 +41,13 @@ func (c Call) wish() wish {
 		}
 		return wish{wanted: true, flagged: true, profile: value}
 	}
-	switch mode {
-	case "":
+	switch {
+	case mode == "":
 		return wish{}
-	case "1", "force":
-		return wish{wanted: true, profile: c.profileVariable()}
+	case err != nil:
+		return wish{odd: err.Error()}
 	}
-	return wish{odd: fmt.Sprintf("MPIIMPORT=%q is none of 0, 1, force", mode)}
+	return wish{wanted: true, profile: c.profileVariable()}
 }
 
 func (c Call) flag() (string, bool) {

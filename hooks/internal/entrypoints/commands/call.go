@@ -29,14 +29,8 @@ type Outcome struct {
 
 // off says whether mpiimport is switched off; an odd switch is an error.
 func (c Call) off() (bool, error) {
-	switch mode, _ := environ.Get(c.Env, ourvars.Mode); mode {
-	case "0":
-		return true, nil
-	case "", "1", "force":
-		return false, nil
-	default:
-		return false, fmt.Errorf("%s=%q is none of 0, 1, force", ourvars.Mode, mode)
-	}
+	mode, err := ourvars.Switch(c.Env)
+	return mode == "0", err
 }
 
 // profile takes our option off the front. It returns the profile's name, empty where none is named, and the rest.

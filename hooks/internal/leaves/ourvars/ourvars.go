@@ -2,6 +2,8 @@
 package ourvars
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
@@ -55,6 +57,15 @@ const (
 	Fill    = OptionPrefix + "FILL"
 	Session = OptionPrefix + "SESSION"
 )
+
+// Switch returns the value of Mode. The error says which values there are.
+func Switch(env []string) (string, error) {
+	mode, _ := environ.Get(env, Mode)
+	if !slices.Contains([]string{"", "0", "1", "force"}, mode) {
+		return mode, fmt.Errorf("%s=%q is none of 0, 1, force", Mode, mode)
+	}
+	return mode, nil
+}
 
 // IsFilling says whether a store is to be filled, and the program not to be run.
 func IsFilling(env []string) bool { return IsOn(env, Fill) }

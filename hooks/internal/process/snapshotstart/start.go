@@ -120,8 +120,8 @@ func Makes(env []string) bool {
 
 // isSwitchedOn says whether a program may start from a snapshot; Python says what is wrong with an odd switch.
 func isSwitchedOn(env []string) bool {
-	mode, _ := environ.Get(env, ourvars.Mode)
-	return slices.Contains([]string{"", "1", "force"}, mode)
+	mode, err := ourvars.Switch(env)
+	return err == nil && mode != "0"
 }
 
 func on(env []string, option string) bool { return ourvars.IsOn(env, ourvars.OptionPrefix+option) }
