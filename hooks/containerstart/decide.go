@@ -275,12 +275,18 @@ var (
 
 // mayMount says whether a variable of the runtimes may stand for a mount.
 func mayMount(variable string) bool {
+	name, ok := OfRuntimes(variable)
+	return ok && !slices.Contains(variablesWithoutMount, name)
+}
+
+// OfRuntimes returns what stands behind the prefix in the name of a variable of the runtimes, and whether it is one.
+func OfRuntimes(variable string) (string, bool) {
 	for _, prefix := range []string{"APPTAINER_", "SINGULARITY_"} {
 		if name, ok := strings.CutPrefix(variable, prefix); ok {
-			return !slices.Contains(variablesWithoutMount, name)
+			return name, true
 		}
 	}
-	return false
+	return "", false
 }
 
 // hasInit says whether the runtime stays in the container as an init and starts the command as its child.

@@ -108,12 +108,8 @@ func unsuited(env []string) string {
 // optionOf returns the option that a variable of the runtimes stands for: APPTAINER_NO_EVAL, or in older versions
 // SINGULARITY_UNSHARE_PID.
 func optionOf(variable string) string {
-	for _, prefix := range []string{"APPTAINER_", "SINGULARITY_"} {
-		if rest, ok := strings.CutPrefix(variable, prefix); ok {
-			return strings.ReplaceAll(strings.TrimPrefix(strings.ToLower(rest), "unshare_"), "_", "-")
-		}
-	}
-	return ""
+	name, _ := containerstart.OfRuntimes(variable)
+	return strings.ReplaceAll(strings.TrimPrefix(strings.ToLower(name), "unshare_"), "_", "-")
 }
 
 func isFalse(value string) bool {
