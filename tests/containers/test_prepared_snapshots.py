@@ -187,6 +187,8 @@ def test_tasks_start_from_what_one_has_prepared(site: Site, mpich: Mpi, identity
         plain = prepared.run(prepared.line(), MPIIMPORT="0")
         assert [(outcome.status, outcome.stderr) for outcome in started] == [(plain.status, plain.stderr)] * 2
         assert [prepared.kinds(outcome) for outcome in (*started, plain)] == [["restored"], ["restored"], ["fresh"]]
+        other = prepared.run(prepared.line(options=("--env", "PYTHONPATH=/usr/share")))
+        assert prepared.kinds(other) == ["fresh"] and "another value of the variable PYTHONPATH" in other.stderr
 
 
 @pytest.mark.full
